@@ -79,8 +79,8 @@ func (c *checker) missed(n *records.NameState, d deadEnd) bool {
 func (c *checker) members(t *records.Tree) {
 	var dead []string
 	for _, m := range membersOf(t) {
-		if host, is := hostnameOf(m); is {
-			if d := c.end(host + "."); d.how != wayOn {
+		if isHostname(m) {
+			if d := c.end(m.Member + "."); d.how != wayOn {
 				dead = withOnce(dead, d.String())
 			}
 		}
@@ -94,9 +94,9 @@ func (c *checker) members(t *records.Tree) {
 	}
 }
 
-// hostnameOf returns the hostname that a member is; is is false where it has addresses.
-func hostnameOf(m *records.TreeMember) (host string, is bool) {
-	return m.Member, len(m.Addresses) == 1 && m.Addresses[0].Address == m.Member
+// isHostname reports whether a member is a hostname, and has no addresses.
+func isHostname(m *records.TreeMember) bool {
+	return len(m.Addresses) == 1 && !isAddress(m.Addresses[0].Address)
 }
 
 // end follows a name, with its final dot, to where it ends. Each name is followed once.
@@ -110,11 +110,10 @@ func (c *checker) end(name string) deadEnd {
 	return d
 }
 
-func (c *checker) follow(name string) deadEnd {
+func (c *checker) follow(name string) (first deadEnd) {
 	if t, ok := c.snapshot.Tree(name); ok && len(t.Groups) > 0 && t.Hidden == "" {
 		return c.poolEnd(name, t)
 	}
-	var first deadEnd
 	for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA} {
 		d := c.ask(name, rtype)
 		if d.how == wayOn {
@@ -126,19 +125,15 @@ func (c *checker) follow(name string) deadEnd {
 }
 
 // poolEnd returns where the members of a name end: nowhere where none of them has an address.
-func (c *checker) poolEnd(name string, t *records.Tree) deadEnd {
-	var hosts []string
+func (c *checker) poolEnd(name string, t *records.Tree) (first deadEnd) {
 	for _, m := range membersOf(t) {
-		host, is := hostnameOf(m)
-		if !is {
+		if !isHostname(m) {
 			c.ends[name] = deadEnd{} // whatever the others lead to
 			return deadEnd{}
 		}
-		hosts = append(hosts, host)
 	}
-	var first deadEnd
-	for _, host := range hosts {
-		d := c.end(host + ".")
+	for _, m := range membersOf(t) {
+		d := c.end(m.Member + ".")
 		if d.how == wayOn {
 			return d
 		}

@@ -102,7 +102,7 @@ func NewComparison(server string) *Comparison {
 
 // Here answers what a comparison has to know of our side besides an explanation. Both return nil for what there is not.
 type Here struct {
-	// Tree is what a name is made of.
+	// Tree is what a name is made of. It is called often for one name.
 	Tree func(name string) *records.Tree
 	// Explain explains another name, for the same type and client.
 	Explain func(name string) *records.Explanation

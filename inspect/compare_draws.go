@@ -37,44 +37,53 @@ const (
 // clients.
 func (p *pair) addDraws(x *records.Explanation, depth int) {
 	for _, c := range choices(x) {
+		var alias func(*records.Candidate) string
 		if p.x.Type == "CNAME" {
-			p.addAliases(c)
-			continue
+			if alias = p.aliases(c); alias == nil {
+				continue
+			}
 		}
 		for i := range c.Members {
-			if m := &c.Members[i]; m.Verdict == pool.VerdictNotDrawn && m.Share > 0 {
+			m := &c.Members[i]
+			switch {
+			case m.Verdict != pool.VerdictNotDrawn || m.Share == 0:
+			case alias != nil:
+				p.addEnd(end{rcode: rcodeFine, set: []string{alias(m)}, timed: true})
+			default:
 				p.addDraw(p.member(c.step, m.Member), m.Member, depth)
 			}
 		}
 	}
 }
 
-// addAliases adds the other CNAMEs that a name of the chain may have: those of members, or of their groups.
-func (p *pair) addAliases(c choice) {
+// aliases returns what names the CNAME of a member at a name of the chain, as the drawn one has it: the member, or its group. It is nil
+// where there is none.
+func (p *pair) aliases(c choice) func(*records.Candidate) string {
 	t := p.sees.Tree(c.step.At)
 	if t == nil || len(p.ends[0].set) == 0 {
-		return
+		return nil
 	}
-	drawn := p.ends[0].set[0]
-	groupOf := make(map[[2]string]string) // by member and geo code: one hostname may be in several
-	for g, m := range membersOf(t) {
-		groupOf[[2]string{m.Member, g.Geo}] = g.Name
-	}
-	alias := func(name string) string { return strings.ToLower(dns.Fqdn(name)) }
-	toGroups := slices.ContainsFunc(c.Members, func(m records.Candidate) bool {
-		return m.Verdict == pool.VerdictTaken && drawn == alias(groupOf[[2]string{m.Member, m.Geo}])
-	})
-	for i := range c.Members {
-		m := &c.Members[i]
-		if m.Verdict != pool.VerdictNotDrawn || m.Share == 0 {
-			continue
+	member := func(m *records.Candidate) string { return strings.ToLower(dns.Fqdn(m.Member)) }
+	group := func(m *records.Candidate) string {
+		i := slices.IndexFunc(t.Groups, func(g records.TreeGroup) bool { return g.Geo == m.Geo })
+		if i < 0 {
+			return ""
 		}
-		to := m.Member
-		if toGroups {
-			to = groupOf[[2]string{m.Member, m.Geo}]
-		}
-		p.addEnd(end{rcode: rcodeFine, set: []string{alias(to)}, timed: true})
+		return strings.ToLower(dns.Fqdn(t.Groups[i].Name))
 	}
+	if taken := c.taken(); taken != nil && p.ends[0].set[0] == group(taken) {
+		return group
+	}
+	return member
+}
+
+// taken returns the member that was drawn; nil for none.
+func (c choice) taken() *records.Candidate {
+	i := slices.IndexFunc(c.Members, func(m records.Candidate) bool { return m.Verdict == pool.VerdictTaken })
+	if i < 0 {
+		return nil
+	}
+	return &c.Members[i]
 }
 
 // addDraw adds what our answer would end with if the draw had fallen on a member. What it leads on to is looked at once for
@@ -97,7 +106,7 @@ func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 		return
 	}
 	o := ours(x)
-	if len(o.Answers) == 0 && leadsOn(of) { // who does not follow a CNAME does not say that it leads to no such data
+	if len(o.Answers) == 0 && of != nil && isHostname(of) { // who does not follow a CNAME does not say that it leads to no such data
 		if o.Rcode == rcodeFine {
 			p.addEnds(o, false)
 		}
@@ -116,37 +125,23 @@ func (p *pair) isDirect() bool {
 	if len(all) != 1 || len(p.ends[0].set) == 0 {
 		return false
 	}
-	for i := range all[0].Members {
-		if m := &all[0].Members[i]; m.Verdict == pool.VerdictTaken {
-			return slices.Equal(p.best(p.member(all[0].step, m.Member)), p.ends[0].set)
-		}
-	}
-	return false
+	taken := all[0].taken()
+	return taken != nil && slices.Equal(p.best(p.member(all[0].step, taken.Member)), p.ends[0].set)
 }
 
 // member returns what a tree says of a member; nil for nothing.
 func (p *pair) member(s *records.Step, name string) *records.TreeMember {
-	of, ok := p.members[s.At]
-	if !ok {
-		of = make(map[string]*records.TreeMember)
-		if t := p.sees.Tree(s.At); t != nil {
-			for _, m := range membersOf(t) {
-				if of[m.Member] == nil {
-					of[m.Member] = m
-				}
+	if t := p.sees.Tree(s.At); t != nil {
+		for _, m := range membersOf(t) {
+			if m.Member == name {
+				return m
 			}
 		}
-		p.members[s.At] = of
 	}
-	return of[name]
+	return nil
 }
 
-// leadsOn reports whether a member is a hostname.
-func leadsOn(m *records.TreeMember) bool {
-	return m != nil && len(m.Addresses) == 1 && !isAddress(m.Addresses[0].Address)
-}
-
-// best returns the addresses that a member answers with, in order.
+// best returns the addresses that a member answers with, in order; none for nil.
 func (p *pair) best(m *records.TreeMember) (set []string) {
 	if m == nil {
 		return nil

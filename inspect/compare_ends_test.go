@@ -208,15 +208,13 @@ func TestCompareCircles(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	h := &Here{
-		Tree: func(name string) *records.Tree { tree, _ := v.Tree(name); return tree },
-		Explain: func(name string) *records.Explanation {
-			if asked++; asked > 1000 {
-				panic("no end of it")
-			}
-			x, _ := v.Explain(Question{Name: name})
-			return x
-		},
+	h := hereOf(&v, Question{})
+	explain := h.Explain
+	h.Explain = func(name string) *records.Explanation {
+		if asked++; asked > 1000 {
+			panic("no end of it")
+		}
+		return explain(name)
 	}
 	CompareReply(x, h, &Reply{Rcode: "NOERROR", Answer: rrs(t, "h0.example.com. 60 A 192.0.2.1")}, false)
 	if asked > hosts*each {
@@ -272,11 +270,9 @@ func TestCompareTTLOfDraws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &Here{
-			Tree: func(name string) *records.Tree { tree, _ := v.Tree(name); return tree },
-			Explain: func(name string) *records.Explanation {
-				return explanation(name, "A", "NOERROR", name+". 5 IN A 192.0.2.9")
-			},
+		h := hereOf(&v, Question{})
+		h.Explain = func(name string) *records.Explanation {
+			return explanation(name, "A", "NOERROR", name+". 5 IN A 192.0.2.9")
 		}
 		if c := CompareReply(x, h, &Reply{Rcode: "NOERROR", Answer: rrs(t, "g.example.com. 5 A 192.0.2.9"), Authoritative: true},
 			false); isAddress(ours(x).Answers[0][0]) && (c.Kind != "" || c.ttl) {

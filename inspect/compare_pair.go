@@ -19,12 +19,9 @@ type pair struct {
 	ends        []end
 	here, there Outcome
 	// same is the end that is the other server's; nil for none.
-	same   *end
-	direct bool // see isDirect
-	// members are what trees say, by name and by member.
-	members map[string]map[string]*records.TreeMember
-	// followed are the members whose names have been looked at.
-	followed map[string]bool
+	same     *end
+	direct   bool            // see isDirect
+	followed map[string]bool // the members whose names have been looked at
 }
 
 // end is where our answer ends by one draw.
@@ -36,10 +33,7 @@ type end struct {
 }
 
 func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
-	p := &pair{
-		x: x, sees: h, there: outcome(x.Name, x.Type, r), members: make(map[string]map[string]*records.TreeMember),
-		followed: make(map[string]bool),
-	}
+	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r), followed: make(map[string]bool)}
 	first := ours(x)
 	p.addEnds(first, true)
 	p.direct = p.isDirect()

@@ -231,3 +231,49 @@ func memberText(c *records.Candidate) string {
 	}
 	return text + ObjectText(c.Owner) + ")"
 }
+
+// unionHere returns the data of all our ends, in order.
+func (p *pair) unionHere() []string {
+	all := slices.Concat(p.here.Answers...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// within reports whether all of part is in set.
+func within(part, set []string) bool { return len(minus(part, set)) == 0 }
+
+// atOnce says so where the other server answers at once with addresses that come by several draws here; all is true where
+// these are the addresses of all draws. The text is "" elsewhere.
+func (p *pair) atOnce() (text string, all bool) {
+	there, here := p.there.Answers[0], p.unionHere()
+	switch {
+	case !within(there, here) || slices.ContainsFunc(p.here.Answers, func(set []string) bool { return within(there, set) }):
+		return "", false
+	case len(there) == len(here):
+		return "these are the same addresses: there all at once, here those of one member for each draw", true
+	}
+	return "there the addresses of several members come at once, here those of one member for each draw", false
+}
+
+// tellParts says so where the other server answers with a part of our addresses at a time, of which all together are ours.
+func tellParts(all []Difference) {
+	type side struct{ name, rtype, here string }
+	ourSide := func(d *Difference) (of side, isPart bool) {
+		if d.Kind != DiffersAddresses || len(d.Here.Answers) != 1 || !within(d.There.Answers[0], d.Here.Answers[0]) {
+			return of, false
+		}
+		return side{d.Name, d.Type, strings.Join(d.Here.Answers[0], " ")}, true
+	}
+	there := make(map[side][]string)
+	for i := range all {
+		if of, is := ourSide(&all[i]); is {
+			there[of] = append(there[of], all[i].There.Answers[0]...)
+		}
+	}
+	for i := range all {
+		d := &all[i]
+		if of, is := ourSide(d); is && within(d.Here.Answers[0], there[of]) {
+			d.Why = append([]string{"these are the same addresses: here all at once, there a part of them in each answer"}, d.Why...)
+		}
+	}
+}

@@ -171,28 +171,25 @@ func (c *comparison) isTold(name string) bool {
 
 // names returns the names that may differ, in order: those that people know by zone, and those below klb.
 func (c *comparison) names() (names, inner []string) {
-	type at struct{ zone, name string }
 	isInner := make(map[string]bool)
 	for name, in := range c.before.Differing(c.after) {
 		was, seen := isInner[name]
 		isInner[name] = in && (was || !seen)
 	}
-	var all []at
 	for name, in := range isInner {
 		if in {
 			inner = append(inner, name)
-			continue
+		} else {
+			names = append(names, name)
 		}
-		z := c.before.Zone(name)
-		if z == nil {
-			z = c.after.Zone(name)
+	}
+	zone := func(name string) string {
+		if z := c.before.Zone(name); z != nil {
+			return z.Origin()
 		}
-		all = append(all, at{z.Origin(), name})
+		return c.after.Zone(name).Origin()
 	}
-	slices.SortFunc(all, func(a, b at) int { return cmp.Or(cmp.Compare(a.zone, b.zone), cmp.Compare(a.name, b.name)) })
-	for _, a := range all {
-		names = append(names, a.name)
-	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(zone(a), zone(b)), cmp.Compare(a, b)) })
 	slices.Sort(inner)
 	return names, inner
 }

@@ -90,7 +90,8 @@ func (v *View) World(q Question) (*World, error) {
 	}
 	query.Client = netip.IPv4Unspecified()
 	w := &World{Name: trim(query.Name), Destinations: []Destination{}}
-	index := make(map[string]int) // of destinations
+	by := make(map[string]*Destination)
+	var order, to []string // keys of destinations, and where each country goes; "" for none
 	for _, c := range geo.Countries() {
 		at := place{geo.CodeCountry: c.Code, geo.CodeContinent: c.Continent}
 		query.Locator = &at
@@ -101,38 +102,25 @@ func (v *View) World(q Question) (*World, error) {
 		if choice == nil {
 			return w, nil
 		}
-		goes := CountryGoes{Code: c.Code, Name: countryNames()[c.Code], Continent: c.Continent, To: -1, Match: choice.Match}
+		key := ""
 		if d := destination(choice); len(d.Members) > 0 {
-			key := d.key()
-			i, ok := index[key]
-			if !ok {
-				i = len(w.Destinations)
-				index[key] = i
-				w.Destinations = append(w.Destinations, d)
+			if key = d.key(); by[key] == nil {
+				by[key], order = &d, append(order, key)
 			}
-			w.Destinations[i].Countries++
-			goes.To = i
+			by[key].Countries++
 		}
-		w.Countries = append(w.Countries, goes)
+		to = append(to, key)
+		w.Countries = append(w.Countries, CountryGoes{Code: c.Code, Name: countryNames()[c.Code], Continent: c.Continent, Match: choice.Match})
 		w.Finer = finer(w.Finer, choice)
 	}
-	w.sort()
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(by[b].Countries, by[a].Countries) })
+	for _, key := range order {
+		w.Destinations = append(w.Destinations, *by[key])
+	}
+	for i, key := range to {
+		w.Countries[i].To = slices.Index(order, key)
+	}
 	return w, nil
-}
-
-// sort puts the destinations with the most countries first.
-func (w *World) sort() {
-	before := slices.Clone(w.Destinations)
-	slices.SortStableFunc(w.Destinations, func(a, b Destination) int { return cmp.Compare(b.Countries, a.Countries) })
-	to := make(map[string]int)
-	for i := range w.Destinations {
-		to[w.Destinations[i].key()] = i
-	}
-	for i := range w.Countries {
-		if c := &w.Countries[i]; c.To >= 0 {
-			c.To = to[before[c.To].key()]
-		}
-	}
 }
 
 // chosen returns the last draw at the first name where there is one; nil for none.
