@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +30,6 @@ var nowhere = &Here{
 
 // TestCompareSpelling: the same data are the same, however they are spelt; other data are not.
 func TestCompareSpelling(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ rtype, here, there, kind string }{
 		{"HTTPS", "1 lb.example.net. alpn=h2,h3", "1 LB.Example.net. alpn=h2,h3", ""},
 		{"SVCB", "1 lb.example.net. port=53", "1 LB.example.net. port=53", ""},
@@ -48,15 +48,10 @@ func TestCompareSpelling(t *testing.T) {
 		{"TXT", `"\065"`, `"A"`, ""},
 		{"TXT", `"A"`, `"a"`, "data"},
 	} {
-		for _, swap := range []bool{false, true} {
-			here, there := c.here, c.there
-			if swap {
-				here, there = there, here
-			}
-			x := explanation("x.example.com", c.rtype, "NOERROR", rrs(t, "x.example.com. 60 "+c.rtype+" "+here)[0].String())
-			got := CompareReply(x, nowhere, &Reply{Rcode: "NOERROR", Answer: rrs(t, "X.example.com. 300 "+c.rtype+" "+there)}, false)
-			if string(got.Kind) != c.kind {
-				t.Errorf("%s %s and %s: %q, want %q", c.rtype, here, there, got.Kind, c.kind)
+		for _, side := range [][2]string{{c.here, c.there}, {c.there, c.here}} {
+			x := explanation("x.example.com", c.rtype, "NOERROR", rrs(t, "x "+c.rtype+" "+side[0])[0].String())
+			if got := CompareReply(x, nowhere, reply(t, "X 300 "+c.rtype+" "+side[1]), false); string(got.Kind) != c.kind {
+				t.Errorf("%s %s: %q, want %q", c.rtype, side, got.Kind, c.kind)
 			}
 		}
 	}
@@ -65,73 +60,50 @@ func TestCompareSpelling(t *testing.T) {
 // TestCompareReferrals: a delegation is more than no data: other servers are a difference, and so is a zone that somebody
 // answers for.
 func TestCompareReferrals(t *testing.T) {
-	t.Parallel()
-	const ns = "sub.example.com. 60 NS ns.example.net."
-	referral := func(name, rtype string) *records.Explanation {
-		x := explanation(name, rtype, "NOERROR")
-		x.Referral, x.Authority = true, []string{ns}
-		x.Steps[0].Found, x.Steps[0].At = records.FoundDelegation, "sub.example.com"
-		return x
-	}
-	none := func(name, rtype string) *records.Explanation { return explanation(name, rtype, "NOERROR") }
-	soa := "example.com. 60 SOA a.example.com. b.example.com. 1 1 1 1 1"
+	const sub, a, ns, soa = "sub.example.com", "a.sub.example.com", "sub.example.com. 60 NS ns.example.net.", "@ SOA a b 1 1 1 1 1"
 	for _, c := range []struct {
 		what, name, rtype string
-		ours              func(name, rtype string) *records.Explanation
-		answer, authority []string
+		refers            bool
+		answer, authority string
 		want              string
 	}{
-		{"the same", "sub.example.com", "NS", referral, nil, []string{"SUB.example.com. 300 NS NS.example.net."}, ""},
-		{"the same, below", "a.sub.example.com", "A", referral, nil, []string{ns}, ""},
-		{
-			"other servers", "sub.example.com", "NS", referral, nil,
-			[]string{"sub.example.com. 60 NS ns.example.org."},
-			"data|leaves sub.example.com to other servers",
-		},
-		{"other servers, below", "a.sub.example.com", "A", referral, nil, []string{"sub.example.com. 60 NS ns.example.org."}, "data"},
-		{"one more", "a.sub.example.com", "A", referral, nil, []string{ns, "sub.example.com. 60 NS ns.example.org."}, "data"},
-		{"its own answer", "sub.example.com", "NS", referral, []string{ns}, nil, ""},
-		{
-			"its own address", "a.sub.example.com", "A", referral,
-			[]string{"a.sub.example.com. 60 A 192.0.2.1"},
-			nil,
-			"data|here sub.example.com is left to other servers",
-		},
-		{"nothing there", "a.sub.example.com", "A", referral, nil, []string{soa}, "no-data|the other server has nothing of this type"},
-		{"only there", "a.sub.example.com", "A", none, nil, []string{ns}, "no-data"},
-		{"none", "a.sub.example.com", "A", none, nil, []string{soa}, ""},
-		{"NS records beside an SOA record", "a.example.com", "A", none, nil, []string{"example.com. 60 NS a.example.com.", soa}, ""},
-		{
-			"the parent", "a.sub.example.com", "A", none, nil,
-			[]string{"example.com. 60 NS a.example.com."},
-			"unserved|leaves example.com to other servers",
-		},
-		{"upward", "a.sub.example.com", "A", none, nil, []string{". 60 NS a.root-servers.net."}, "unserved|leaves . to other servers"},
-		{"beside", "a.sub.example.com", "A", none, nil, []string{"other.example.com. 60 NS a.example.com."}, ""},
+		{"the same", sub, "NS", true, "", "SUB 300 NS NS.example.net.", ""},
+		{"the same, below", a, "A", true, "", ns, ""},
+		{"other servers", sub, "NS", true, "", "sub NS ns.example.org.", "data|leaves sub.example.com to other servers"},
+		{"other servers, below", a, "A", true, "", "sub NS ns.example.org.", "data"},
+		{"one more", a, "A", true, "", ns + "; sub NS ns.example.org.", "data"},
+		{"its own answer", sub, "NS", true, ns, "", ""},
+		{"its own address", a, "A", true, "a.sub A 192.0.2.1", "", "data|here sub.example.com is left to other servers"},
+		{"nothing there", a, "A", true, "", soa, "no-data|the other server has nothing of this type"},
+		{"only there", a, "A", false, "", ns, "no-data"},
+		{"none", a, "A", false, "", soa, ""},
+		{"NS records beside an SOA record", "a.example.com", "A", false, "", "@ NS a; " + soa, ""},
+		{"the parent", a, "A", false, "", "@ NS a", "unserved|leaves example.com to other servers"},
+		{"upward", a, "A", false, "", ". NS a.root-servers.net.", "unserved|leaves . to other servers"},
+		{"beside", a, "A", false, "", "other NS a", ""},
 	} {
-		got := CompareReply(c.ours(c.name, c.rtype), nowhere, &Reply{
-			Rcode: "NOERROR", Answer: rrs(t, c.answer...),
-			Authority: rrs(t, c.authority...),
-		}, false)
-		kind, why, _ := strings.Cut(c.want, "|")
-		if text := strings.Join(got.Why, "\n"); string(got.Kind) != kind || !strings.Contains(text, why) {
-			t.Errorf("%s: %q: %s, want %q", c.what, got.Kind, text, c.want)
+		x := explanation(c.name, c.rtype, "NOERROR")
+		if c.refers {
+			x.Referral, x.Authority = true, []string{ns}
+			x.Steps[0].Found, x.Steps[0].At = records.FoundDelegation, "sub.example.com"
 		}
+		found, r := NewComparison("it"), reply(t, c.answer)
+		r.Authority = rrs(t, c.authority)
+		found.Add(nil, CompareReply(x, nowhere, r, false))
+		expectDifference(t, c.what, found, c.want)
 	}
 }
 
 // TestCompareDirectives: what a console answers with is read as records alone, and no file of this machine.
 func TestCompareDirectives(t *testing.T) {
-	t.Parallel()
 	file := filepath.Join(t.TempDir(), "zone")
 	if err := os.WriteFile(file, []byte("x.example.com. 60 A 192.0.2.1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := AnswerOf(explanation("$x.example.com", "A", "NOERROR", "$x.example.com. 60 IN A 192.0.2.1")); len(got) != 1 {
-		t.Errorf("a name with a dollar is read as %v", got)
-	}
-	for _, text := range []string{"$INCLUDE " + file, "$include " + file, " \n$INCLUDE " + file, "$TTL 1", "", "x"} {
-		if got := AnswerOf(explanation("x.example.com", "A", "NOERROR", text)); len(got) > 0 {
+	for text, want := range map[string]int{
+		"$x.example.com. 60 IN A 192.0.2.1": 1, "$INCLUDE " + file: 0, "$include " + file: 0, " \n$INCLUDE " + file: 0, "$TTL 1": 0, "": 0, "x": 0,
+	} {
+		if got := AnswerOf(explanation("x.example.com", "A", "NOERROR", text)); len(got) != want {
 			t.Errorf("%q is read as %v", text, got)
 		}
 	}
@@ -139,76 +111,40 @@ func TestCompareDirectives(t *testing.T) {
 
 // TestCompareDeadDraws: a draw that ends in nothing, or in a circle, does not say of what kind a difference is.
 func TestCompareDeadDraws(t *testing.T) {
-	t.Parallel()
-	v := View{Snapshot: compiled(
-		someMember{cluster: "a", name: "n/good", host: "h.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"192.0.2.1"}},
-		someMember{cluster: "a", name: "n/dead", host: "h.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"gone.example.com"}},
-		someMember{cluster: "a", name: "n/circle", host: "h.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"h.example.com"}},
-		someMember{cluster: "a", name: "n/all-dead", host: "dead.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"gone.example.com"}},
-	)}
-	for _, c := range []struct {
-		name, rcode string
-		answer      []string
-		kind        string
-	}{
-		{"h", "NOERROR", []string{"h.example.com. 60 A 192.0.2.1"}, ""},
-		{"h", "NXDOMAIN", []string{"h.example.com. 60 CNAME gone.example.com."}, ""},
-		{"h", "NOERROR", []string{"h.example.com. 60 CNAME gone.example.com."}, ""},
-		{"h", "NOERROR", []string{"h.example.com. 60 A 192.0.2.2"}, "addresses"},
-		{"h", "NOERROR", nil, "no-data"},
-		{"h", "REFUSED", nil, "unserved"},
-		{"dead", "NXDOMAIN", nil, ""},
-		{"dead", "NXDOMAIN", []string{"dead.example.com. 60 CNAME gone.example.com."}, ""},
-		{"dead", "NOERROR", []string{"dead.example.com. 60 A 192.0.2.1"}, "not-here"},
+	v := world(t, hosts("good h.example.com 192.0.2.1 geo=GEO-EU weight=1 default", "dead h.example.com gone.example.com geo=GEO-EU weight=1",
+		"circle h.example.com h.example.com geo=GEO-EU weight=1", "all-dead dead.example.com gone.example.com geo=GEO-EU weight=1"))
+	for _, c := range []struct{ name, rcode, answer, want string }{
+		{"h", "NOERROR", "h A 192.0.2.1", ""},
+		{"h", "NXDOMAIN", "h CNAME gone", ""},
+		{"h", "NOERROR", "h CNAME gone", ""},
+		{"h", "NOERROR", "h A 192.0.2.2", "addresses"},
+		{"h", "NOERROR", "", "no-data"},
+		{"h", "REFUSED", "", "unserved"},
+		{"dead", "NXDOMAIN", "", ""},
+		{"dead", "NXDOMAIN", "dead CNAME gone", ""},
+		{"dead", "NOERROR", "dead A 192.0.2.1", "not-here|here it leads to gone.example.com, which does not exist"},
 	} {
-		seen := ""
-		for draw := range uint64(16) {
-			v.Random = func() uint64 { return draw << 60 }
-			found := NewComparison("192.0.2.53:53")
-			addTo(t, found, &v, Question{Name: c.name + ".example.com"}, nil, &Reply{Rcode: c.rcode, Answer: rrs(t, c.answer...)})
-			found.Finish()
-			text := found.Text()
-			if kind := kindOf(found); kind != c.kind {
-				t.Errorf("%s %s %v, draw %d: %q, want %q\n%s", c.name, c.rcode, c.answer, draw, kind, c.kind, text)
-			}
-			if draw > 0 && text != seen {
-				t.Errorf("%s %s %v, draw %d says\n%s\nand the first\n%s", c.name, c.rcode, c.answer, draw, text, seen)
-			}
-			seen = text
-			if c.kind == "not-here" && !strings.Contains(seen, "here it leads to gone.example.com, which does not exist") {
-				t.Errorf("%s: %s", c.name, seen)
-			}
-		}
+		r := reply(t, c.answer)
+		r.Rcode = c.rcode
+		expectDifference(t, c.name+" "+c.rcode+" "+c.answer, compared(t, v, Question{Name: c.name + ".example.com"}, nil, r), c.want)
 	}
-}
-
-func kindOf(c *Comparison) string {
-	if len(c.Differences) == 0 {
-		return ""
-	}
-	return string(c.Differences[0].Kind)
 }
 
 // TestCompareCircles: draws that lead to draws, and back, are looked at once for each member.
 func TestCompareCircles(t *testing.T) {
-	t.Parallel()
-	var members []someMember
-	const hosts, each = 4, 4
-	for i := range hosts {
+	var members []string
+	const many, each = 4, 4
+	for i := range many {
 		for j := range each {
-			members = append(members, someMember{
-				cluster: "a", name: fmt.Sprintf("n/p%d-%d", i, j), host: fmt.Sprintf("h%d.example.com", i), geo: "GEO-EU", weight: 1,
-				addresses: []string{fmt.Sprintf("h%d.example.com", (i+1+j%(hosts-1))%hosts)},
-			})
+			members = append(members, hosts(fmt.Sprintf("p%d-%d h%d.example.com h%d.example.com geo=GEO-EU weight=1", i, j, i, (i+1+j%(many-1))%many)))
 		}
 	}
-	v := View{Snapshot: compiled(members...)}
+	v := world(t, members...)
 	x, err := v.Explain(Question{Name: "h0.example.com"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
-	h := hereOf(&v, Question{})
+	asked, h := 0, hereOf(v, Question{})
 	explain := h.Explain
 	h.Explain = func(name string) *records.Explanation {
 		if asked++; asked > 1000 {
@@ -216,28 +152,23 @@ func TestCompareCircles(t *testing.T) {
 		}
 		return explain(name)
 	}
-	CompareReply(x, h, &Reply{Rcode: "NOERROR", Answer: rrs(t, "h0.example.com. 60 A 192.0.2.1")}, false)
-	if asked > hosts*each {
-		t.Errorf("%d names were explained for %d members", asked, hosts*each)
+	if CompareReply(x, h, reply(t, "h0 A 192.0.2.1"), false); asked > many*each {
+		t.Errorf("%d names were explained for %d members", asked, many*each)
 	}
 }
 
 // TestCompareManyDraws: of a name with more members than are told, each one's answer is the same.
 func TestCompareManyDraws(t *testing.T) {
-	t.Parallel()
-	var members []someMember
+	var members, addresses []string
 	for i := range mostAnswers + 44 {
-		members = append(members, someMember{
-			cluster: "a", name: fmt.Sprintf("n/p%d", i), host: "h.example.com", geo: "GEO-EU",
-			weight: 1, addresses: []string{netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}).String()},
-		})
+		addresses = append(addresses, netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}).String())
+		members = append(members, hosts(fmt.Sprintf("p%d h.example.com %s geo=GEO-EU weight=1", i, addresses[i])))
 	}
-	v := View{Snapshot: compiled(members...)}
-	for _, m := range members {
+	v := world(t, members...)
+	for _, a := range addresses {
 		found := NewComparison("192.0.2.53:53")
-		if addTo(t, found, &v, Question{Name: "h.example.com"}, nil,
-			&Reply{Rcode: "NOERROR", Answer: rrs(t, "h.example.com. 60 A "+m.addresses[0])}); found.Same != 1 {
-			t.Fatalf("%s differs", m.addresses[0])
+		if addTo(t, found, v, Question{Name: "h.example.com"}, nil, reply(t, "h A "+a)); found.Same != 1 {
+			t.Fatalf("%s differs", a)
 		}
 	}
 }
@@ -245,49 +176,38 @@ func TestCompareManyDraws(t *testing.T) {
 // TestCompareTTLOfDraws: the TTL of an answer that another draw gives is compared where it is known, and not with that of
 // another answer.
 func TestCompareTTLOfDraws(t *testing.T) {
-	t.Parallel()
-	v := View{Snapshot: compiled(
-		someMember{cluster: "a", name: "n/one", host: "h.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"192.0.2.1"}},
-		someMember{cluster: "a", name: "n/two", host: "h.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"192.0.2.2"}},
-		someMember{cluster: "a", name: "n/simple", host: "s.example.com", simple: true, addresses: []string{"192.0.2.3"}},
-		someMember{cluster: "a", name: "n/on", host: "g.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"lb.example.net"}},
-		someMember{cluster: "a", name: "n/on2", host: "g.example.com", geo: "GEO-EU", weight: 1, addresses: []string{"192.0.2.4"}},
-	)}
+	v := world(t, hosts("one h.example.com 192.0.2.1 geo=GEO-EU weight=1", "two h.example.com 192.0.2.2 geo=GEO-EU weight=1",
+		"on g.example.com lb.example.net geo=GEO-EU weight=1", "on2 g.example.com 192.0.2.4 geo=GEO-EU weight=1"))
+	h, g := Question{Name: "h.example.com"}, Question{Name: "g.example.com"}
+	said := func(text string) *Reply {
+		r := reply(t, text)
+		r.Authoritative = true
+		return r
+	}
 	for draw := range uint64(16) {
 		v.Random = func() uint64 { return draw << 60 }
 		found := NewComparison("192.0.2.53:53")
-		for _, a := range []string{"192.0.2.1", "192.0.2.2"} {
-			addTo(t, found, &v, Question{Name: "h.example.com"}, nil, &Reply{
-				Rcode: "NOERROR", Answer: rrs(t, "h.example.com. 600 A "+a),
-				Authoritative: true,
-			})
-		}
+		addTo(t, found, v, h, nil, said("h 600 A 192.0.2.1"))
+		addTo(t, found, v, h, nil, said("h 600 A 192.0.2.2"))
 		if found.Finish(); found.Same != 2 || len(found.TTLs) != 2 || found.TTLs[0].Here.TTL != 60 || found.TTLs[1].Here.TTL != 60 {
 			t.Errorf("draw %d: %+v", draw, found)
 		}
 		// A member that leads on to what is kept for less time.
-		x, err := v.Explain(Question{Name: "g.example.com"})
+		x, err := v.Explain(g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := hereOf(&v, Question{})
-		h.Explain = func(name string) *records.Explanation {
+		here := hereOf(v, g)
+		here.Explain = func(name string) *records.Explanation {
 			return explanation(name, "A", "NOERROR", name+". 5 IN A 192.0.2.9")
 		}
-		if c := CompareReply(x, h, &Reply{Rcode: "NOERROR", Answer: rrs(t, "g.example.com. 5 A 192.0.2.9"), Authoritative: true},
-			false); isAddress(ours(x).Answers[0][0]) && (c.Kind != "" || c.ttl) {
+		if c := CompareReply(x, here, said("g 5 A 192.0.2.9"), false); isAddress(ours(x).Answers[0][0]) && (c.Kind != "" || c.ttl) {
 			t.Errorf("draw %d: %+v", draw, c)
 		}
+		v.Random = func() uint64 { return (draw ^ 15) << 60 }
 		own := NewComparison("192.0.2.53:53")
-		for range 4 {
-			other, err := v.Explain(Question{Name: "g.example.com"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			v.Random = func() uint64 { return (draw ^ 15) << 60 }
-			addTo(t, own, &v, Question{Name: "g.example.com"}, nil, &Reply{Rcode: "NOERROR", Answer: AnswerOf(other), Authoritative: true})
-		}
-		if own.Finish(); own.Same != 4 || len(own.TTLs) > 0 {
+		addTo(t, own, v, g, nil, &Reply{Rcode: "NOERROR", Answer: AnswerOf(x), Authoritative: true})
+		if own.Finish(); own.Same != 1 || len(own.TTLs) > 0 {
 			t.Errorf("draw %d: %+v", draw, own)
 		}
 	}
@@ -296,58 +216,36 @@ func TestCompareTTLOfDraws(t *testing.T) {
 // TestCompareMissingOnce: a name that one of the two has not is told once, whatever the number of types, with the data of
 // the other; a name that both have, for each type.
 func TestCompareMissingOnce(t *testing.T) {
-	t.Parallel()
-	v := View{Snapshot: compiled(someMember{
-		cluster: "a", name: "n/one", host: "one.example.com", simple: true,
-		addresses: []string{"192.0.2.10", "2001:db8::1"},
-	})}
+	v := world(t, hosts("one one.example.com 192.0.2.10,2001:db8::1"))
 	found := NewComparison("192.0.2.53:53")
 	for _, rtype := range []string{"AAAA", "A", "TXT", "MX"} {
-		there := &Reply{Rcode: "NOERROR"}
-		switch rtype {
-		case "A":
-			there.Answer = rrs(t, "old.example.com. 300 A 192.0.2.1", "none.example.com. 300 A 192.0.2.1")
-		case "TXT":
-			there.Answer = rrs(t, `old.example.com. 60 TXT "x"`)
-		}
+		there := reply(t, map[string]string{"A": "old 300 A 192.0.2.1; none 300 A 192.0.2.1", "TXT": `old TXT "x"`}[rtype])
 		for _, name := range []string{"old", "empty"} {
-			addTo(t, found, &v, Question{Name: name + ".example.com", Type: rtype}, nil, there)
+			addTo(t, found, v, Question{Name: name + ".example.com", Type: rtype}, nil, there)
 		}
-		addTo(t, found, &v, Question{Name: "one.example.com", Type: rtype}, nil, &Reply{Rcode: "NXDOMAIN"})
+		addTo(t, found, v, Question{Name: "one.example.com", Type: rtype}, nil, &Reply{Rcode: "NXDOMAIN"})
 	}
 	found.Finish()
-	text := found.Text()
-	for _, want := range []string{
+	expectText(t, found,
 		"empty.example.com A: does not exist here\n  here   NXDOMAIN\n  there  no data\n",
 		"old.example.com A, TXT: does not exist here\n  here   NXDOMAIN\n  there  A 192.0.2.1 (TTL 300)\n         TXT \"x\" (TTL 60)\n",
 		"one.example.com A, AAAA: does not exist there\n  here   A 192.0.2.10 (TTL 60)\n         AAAA 2001:db8::1 (TTL 60)\n  there  NXDOMAIN\n",
-		"12 answers of 192.0.2.53:53 compared: 0 the same, 12 different in 3 ways\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("lacks\n%s\nin\n%s", want, text)
-		}
-	}
+		"12 answers of 192.0.2.53:53 compared: 0 the same, 12 different in 3 ways\n")
 }
 
 // TestCompareHostile: replies that make no sense are compared all the same.
 func TestCompareHostile(t *testing.T) {
-	t.Parallel()
-	v := View{Snapshot: compiled(someMember{
-		cluster: "a", name: "n/one", host: "one.example.com", simple: true,
-		addresses: []string{"192.0.2.10"},
-	})}
-	head := dns.RR_Header{Name: "one.example.com.", Class: dns.ClassINET}
-	of := func(rtype uint16) dns.RR_Header { h := head; h.Rrtype = rtype; return h }
+	v := world(t, hosts("one one.example.com 192.0.2.10"))
+	of := func(rtype uint16) dns.RR_Header {
+		return dns.RR_Header{Name: "one.example.com.", Class: dns.ClassINET, Rrtype: rtype}
+	}
 	for _, rr := range []dns.RR{
 		&dns.A{Hdr: of(dns.TypeA)}, &dns.CNAME{Hdr: of(dns.TypeCNAME)}, &dns.RFC3597{Hdr: of(dns.TypeA)}, &dns.NS{Hdr: of(dns.TypeNS)},
 		&dns.TXT{Hdr: of(dns.TypeTXT)}, &dns.HTTPS{SVCB: dns.SVCB{Hdr: of(dns.TypeHTTPS)}}, &dns.NAPTR{Hdr: of(dns.TypeNAPTR)},
 	} {
 		for _, rtype := range []string{"A", "CNAME", "TXT", "HTTPS", "NS", "NAPTR"} {
-			found := NewComparison("192.0.2.53:53")
-			addTo(t, found, &v, Question{Name: "one.example.com", Type: rtype}, nil,
-				&Reply{Rcode: "NOERROR", Answer: []dns.RR{rr}, Authority: []dns.RR{rr}})
-			found.Finish()
-			_ = found.Text()
+			r := &Reply{Rcode: "NOERROR", Answer: []dns.RR{rr}, Authority: []dns.RR{rr}}
+			_ = compared(t, v, Question{Name: "one.example.com", Type: rtype}, nil, r)
 		}
 	}
 }
@@ -355,17 +253,13 @@ func TestCompareHostile(t *testing.T) {
 // TestCompareCachedTTL: an answer that a cache keeps is one difference, whatever is left of its TTL, and the longest is told;
 // of a server with authority each TTL is one.
 func TestCompareCachedTTL(t *testing.T) {
-	t.Parallel()
-	v := View{Snapshot: compiled(someMember{
-		cluster: "a", name: "n/one", host: "one.example.com", simple: true,
-		addresses: []string{"192.0.2.10"},
-	})}
+	v := world(t, hosts("one one.example.com 192.0.2.10"))
 	for _, authoritative := range []bool{false, true} {
 		found := NewComparison("192.0.2.53:53")
 		for i, ttl := range []int{58, 60, 59} {
-			of := &Place{Network: netip.PrefixFrom(netip.AddrFrom4([4]byte{203, 0, byte(i), 0}), 24)}
-			addTo(t, found, &v, Question{Name: "one.example.com"}, of,
-				&Reply{Rcode: "NOERROR", Answer: rrs(t, fmt.Sprintf("one.example.com. %d A 192.0.2.9", ttl)), Authoritative: authoritative})
+			r := reply(t, fmt.Sprintf("one %d A 192.0.2.9", ttl))
+			r.Authoritative = authoritative
+			addTo(t, found, v, Question{Name: "one.example.com"}, client(i), r)
 		}
 		found.Finish()
 		if authoritative && len(found.Differences) != 3 || !authoritative &&
@@ -378,21 +272,92 @@ func TestCompareCachedTTL(t *testing.T) {
 // TestCompareFull: what is kept of differences has a bound, whatever the other server answers with; the same one for many
 // clients counts once.
 func TestCompareFull(t *testing.T) {
-	t.Parallel()
-	found := NewComparison("192.0.2.53:53")
-	long := strings.Repeat("x", 1<<20)
-	for i := range mostKept>>20 - 1 {
-		for range 2 {
-			found.Add(nil, &Compared{Difference: Difference{
-				Kind: DiffersData, Name: "one.example.com", Type: "TXT", There: Outcome{Answers: [][]string{{fmt.Sprint(i), long}}},
-			}})
+	found, long := NewComparison("192.0.2.53:53"), strings.Repeat("x", 1<<20)
+	for i := range 2 * mostKept >> 20 {
+		d := Difference{Kind: DiffersData, Name: "one.example.com", There: Outcome{Answers: [][]string{{fmt.Sprint(i / 2), long}}}}
+		found.Add(nil, &Compared{Difference: d})
+		if err := found.Full(); (err != nil) != (i >= 2*(mostKept>>20)-2) {
+			t.Errorf("after %d: %v", i, err)
 		}
 	}
-	if err := found.Full(); err != nil {
-		t.Error(err)
-	}
-	found.Add(nil, &Compared{Difference: Difference{Kind: DiffersData, Name: "two.example.com", There: Outcome{Answers: [][]string{{long}}}}})
 	if err := found.Full(); err == nil || !strings.Contains(err.Error(), "what differs has more than 128 MiB: compare fewer names") {
 		t.Error(err)
+	}
+}
+
+// TestCompareAtOnce: where the other server answers at once with what is drawn from here, that is said.
+func TestCompareAtOnce(t *testing.T) {
+	v := world(t, hosts("one h.example.com 192.0.2.1 geo=GEO-EU weight=1", "two h.example.com 192.0.2.2 geo=GEO-EU weight=1",
+		"three h.example.com 192.0.2.3,192.0.2.4 geo=GEO-EU weight=2"))
+	for there, want := range map[string]string{
+		"1 2 3 4":   "addresses 1|these are the same addresses: there all at once, here those of one member for each draw",
+		"1 3":       "addresses 3|there the addresses of several members come at once, here those of one member for each draw|192.0.2.2 here: of |192.0.2.4 here: of ",
+		"3":         "addresses 3|192.0.2.1 here: of |192.0.2.2 here: of |192.0.2.4 here: of ",
+		"1 2 3 4 5": "addresses 1|192.0.2.5 there: no object that is read here has it",
+	} {
+		expectDifference(t, there, compared(t, v, Question{Name: "h.example.com"}, nil, reply(t, lasts(there))), want)
+	}
+}
+
+// TestCompareParts: where the other server answers with a part of our addresses at a time, that is said of each part.
+func TestCompareParts(t *testing.T) {
+	v := world(t, hosts("one h.example.com 192.0.2.1,192.0.2.2,192.0.2.3"))
+	for sets, want := range map[string]int{"1,2,3": 3, "1 2,2 3": 2, "1,2 3,1 2 3,4": 2, "1,2": 0, "1,2,3 4": 0} {
+		found, parts := NewComparison("192.0.2.53:53"), 0
+		for i, set := range strings.Split(sets, ",") {
+			addTo(t, found, v, Question{Name: "h.example.com"}, client(i), reply(t, lasts(set)))
+		}
+		found.Finish()
+		for _, d := range found.Differences {
+			if slices.Contains(d.Why, "these are the same addresses: here all at once, there a part of them in each answer") {
+				parts++
+			}
+		}
+		if parts != want {
+			t.Errorf("%q: it is said of %d: %+v", sets, parts, found.Differences)
+		}
+	}
+}
+
+// TestCompareOtherMembers: an address there that is another member's is said to be that, and why it is not taken here.
+func TestCompareOtherMembers(t *testing.T) {
+	v := world(t, hosts("on h.example.com lb.example.net geo=GEO-EU weight=1 default", "far h.example.com 192.0.2.1 geo=GEO-NA weight=1",
+		"drained h.example.com 192.0.2.2 geo=GEO-EU weight=0"))
+	v.Locator = europe{}
+	const alias = "here it is an alias of lb.example.net, which the client's resolver looks up"
+	const own = alias + "; the other server answers with addresses of its own finding"
+	for there, want := range map[string]string{
+		"1":   "data 2|" + alias + "|(GEO-NA, DNSPolicy n/far of cluster a), which is not taken here: ",
+		"2":   "data 2|" + alias + "|(GEO-EU, DNSPolicy n/drained of cluster a), which is not taken here: it is drained",
+		"9":   "data 1|" + own,
+		"1 9": "data 2|" + own + "|DNSPolicy n/far",
+	} {
+		found := compared(t, v, Question{Name: "h.example.com"}, nil, reply(t, lasts(there)))
+		expectDifference(t, there, found, want)
+		if there == "1" && strings.Contains(found.Text(), "own finding") {
+			t.Errorf("an address of a member is said to be of its own finding:\n%s", found.Text())
+		}
+	}
+}
+
+// TestCompareWhoseData: of data that differ it is said which objects they are of here.
+func TestCompareWhoseData(t *testing.T) {
+	a, b := records.Object{Kind: "Record", Name: "n/a", Cluster: "c"}, records.Object{Kind: "DNSEndpoint", Name: "n/b", Cluster: "c"}
+	for _, c := range []struct {
+		owner   *records.Object
+		sources []records.Object
+		want    []string
+	}{
+		{nil, []records.Object{a}, []string{"here it is of Record n/a of cluster c"}},
+		{nil, []records.Object{a, b}, []string{"here it is of Record n/a of cluster c and DNSEndpoint n/b of cluster c"}},
+		{&b, nil, []string{"here it is of DNSEndpoint n/b of cluster c"}},
+		{&b, []records.Object{a}, []string{"here it is of Record n/a of cluster c"}}, // beside addresses of b
+		{nil, nil, []string{}},
+	} {
+		x := explanation("x.example.com", "TXT", "NOERROR", `x.example.com. 60 TXT "a"`)
+		x.Steps[0].Owner, x.Steps[0].Sources = c.owner, c.sources
+		if got := CompareReply(x, nowhere, reply(t, `x TXT "b"`), false); got.Kind != DiffersData || !slices.Equal(got.Why, c.want) {
+			t.Errorf("%s: %q, want %q", got.Kind, got.Why, c.want)
+		}
 	}
 }

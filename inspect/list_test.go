@@ -7,60 +7,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// manyHosts returns a view of hosts h0.example.com and on, each with one address that is checked; change may change each
-// Gateway and policy. overrides is the text of a file of overrides.
-func manyHosts(t *testing.T, n int, overrides string, change func(i int, g *api.Gateway, p *api.DNSPolicy)) *View {
-	t.Helper()
-	c := &api.Cluster{Name: "c", UID: "c"}
-	for k := range c.Listings {
-		c.Listings[k] = api.Listed
-	}
-	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
-	for i := range n {
-		meta := api.Meta{Name: fmt.Sprintf("n/g%d", i), Cluster: "c", UID: fmt.Sprint(i), Created: int64(i + 1)}
-		g := &api.Gateway{
-			Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: fmt.Sprintf("h%d.example.com", i), AttachedRoutes: 1}},
-			Addresses: []api.Address{{Type: api.IPAddress, Value: fmt.Sprintf("192.0.2.%d", i+1)}},
-		}
-		p := &api.DNSPolicy{
-			Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: fmt.Sprintf("g%d", i)},
-			HealthCheck: &api.HealthCheck{Path: "/Up", Port: 80, Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1},
-		}
-		if change != nil {
-			change(i, g, p)
-		}
-		gateways.Set(g.Name, g)
-		policies.Set(p.Name, p)
-	}
-	c.Gateways, c.Policies = gateways.Map(), policies.Map()
-	said, err := api.ParseOverrides("overrides", []byte(overrides))
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	return &View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}, Overrides: said}, opt, time.Unix(1e9, 0))}
-}
-
 // TestTargets: each target is found by its state, one that was never checked too, and is counted once.
 func TestTargets(t *testing.T) {
-	v := manyHosts(t, 5, "target 192.0.2.5 down", nil)
+	var all []string
+	for i := range 5 {
+		all = append(all, fmt.Sprintf("g%[1]d h%[1]d.example.com 192.0.2.%[2]d", i, i+1)+checked)
+	}
+	v := world(t, hosts(all...), "overrides target 192.0.2.5 down")
+	states := map[string]health.State{"192.0.2.1": health.Up, "192.0.2.2": health.Down, "192.0.2.3": health.Unknown, "192.0.2.5": health.Up}
 	for _, target := range v.Snapshot.Checks().All() {
-		switch target.Address {
-		case "192.0.2.1":
-			target.Cell.Set(health.Up)
-		case "192.0.2.2":
-			target.Cell.Set(health.Down)
-		case "192.0.2.3":
-			target.Cell.Set(health.Unknown)
-		case "192.0.2.5":
-			target.Cell.Set(health.Up)
+		if state, known := states[target.Address]; known {
+			target.Cell.Set(state)
 		}
 	}
 	for state, want := range map[string]string{
@@ -97,7 +59,7 @@ func TestTargets(t *testing.T) {
 
 // TestParts: what cannot be a part of a name is refused with what to write.
 func TestParts(t *testing.T) {
-	v := manyHosts(t, 1, "", nil)
+	v := world(t)
 	for q, want := range map[string]string{
 		"": "", " H0.Exam ": "", strings.Repeat("a", 253): "", "a\x00b": "cannot be printed", "a\nb": "cannot be printed",
 		"\xff": "xn--", "mün": "xn--", "\u212A": "xn--",
@@ -113,48 +75,40 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestTroublePages: page after page has every conflict and every object once.
+// TestTroublePages: page after page has every conflict and every object once, less what another server is to serve.
 func TestTroublePages(t *testing.T) {
-	v := manyHosts(t, 25, "", func(i int, g *api.Gateway, p *api.DNSPolicy) {
-		switch {
-		case i%2 == 1: // another namespace wants the same host
-			g.Listeners[0].Hostname = "h0.example.com"
-			g.Name = fmt.Sprintf("m/g%d", i)
-			p.Name = g.Name
-		case i > 0:
-			p.Target.Name = "missing"
-		}
-	})
-	all, err := v.Troubles(TroubleFilter{Limit: 1000})
-	if err != nil || all.Next != "" || all.NextObjects != "" || len(all.Conflicts) < 10 || len(all.Objects) < 10 {
-		t.Fatalf("%d conflicts and %d objects, %v", len(all.Conflicts), len(all.Objects), err)
+	all := []string{hosts("g0 h0.example.com 192.0.2.1"), "dnsrecord n/aws root=shop.example.com"}
+	for i := range 12 {
+		all = append(all, hosts(fmt.Sprintf("m/g%d h0.example.com 192.0.2.1", i), fmt.Sprintf("x%[1]d x%[1]d.example.com 192.0.2.1 gateway=missing", i)))
+	}
+	v := world(t, all...)
+	if !slices.ContainsFunc(slices.Collect(v.Snapshot.Troubles()), func(o records.Trouble) bool { return o.Elsewhere }) {
+		t.Error("nothing is another server's")
+	}
+	whole, err := v.Troubles(TroubleFilter{Limit: 1000})
+	if err != nil || whole.Next != "" || whole.NextObjects != "" || len(whole.Conflicts) != 12 || len(whole.Objects) != 12 ||
+		whole.AllConflicts != 12 || whole.AllObjects != 12 {
+		t.Fatalf("%d conflicts and %d objects, %v", len(whole.Conflicts), len(whole.Objects), err)
 	}
 	var conflicts []records.Conflict
 	var objects []records.Trouble
-	for f, more := (TroubleFilter{Limit: 4}), true; more; {
+	for f, more := (TroubleFilter{Limit: 5}), true; more; {
 		page, err := v.Troubles(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		conflicts, objects = append(conflicts, page.Conflicts...), append(objects, page.Objects...)
-		if page.MoreConflicts != max(0, len(all.Conflicts)-len(conflicts)) || page.MoreObjects != max(0, len(all.Objects)-len(objects)) {
-			t.Errorf("after %d conflicts and %d objects, there are %d and %d more", len(conflicts), len(objects), page.MoreConflicts,
-				page.MoreObjects)
+		if page.MoreConflicts != 12-len(conflicts) || page.MoreObjects != 12-len(objects) {
+			t.Errorf("after %d of each, there are %d and %d more", len(conflicts), page.MoreConflicts, page.MoreObjects)
 		}
 		more = page.Next+page.NextObjects != ""
 		f.After, f.ObjectsAfter = page.Next, page.NextObjects
-		if page.Next == "" {
-			f.After = "1000"
-		}
-		if page.NextObjects == "" {
-			f.ObjectsAfter = "1000"
-		}
 	}
-	if !reflect.DeepEqual(conflicts, all.Conflicts) {
-		t.Errorf("the pages have the conflicts\n%v, want\n%v", conflicts, all.Conflicts)
+	if !reflect.DeepEqual(conflicts, whole.Conflicts) || !slices.Equal(objects, whole.Objects) {
+		t.Errorf("the pages have\n%v\n%v, want\n%v\n%v", conflicts, objects, whole.Conflicts, whole.Objects)
 	}
-	if !slices.Equal(objects, all.Objects) {
-		t.Errorf("the pages have the objects\n%v, want\n%v", objects, all.Objects)
+	if page, err := v.Troubles(TroubleFilter{After: "1000"}); err != nil || len(page.Conflicts)+page.MoreConflicts != 0 || page.Next != "" {
+		t.Errorf("behind the last: %+v, %v", page, err)
 	}
 	for _, f := range []TroubleFilter{{After: "x"}, {ObjectsAfter: "-1"}, {After: "99999999999999999999"}} {
 		if _, err := v.Troubles(f); err == nil {
@@ -163,68 +117,36 @@ func TestTroublePages(t *testing.T) {
 	}
 }
 
-// TestElsewhereIsNoTrouble: nothing is wrong with what another server is to serve.
-func TestElsewhereIsNoTrouble(t *testing.T) {
-	c := &api.Cluster{Name: "c", UID: "c"}
-	for k := range c.Listings {
-		c.Listings[k] = api.Listed
-	}
-	dnsRecords := c.DNSRecords.Edit()
-	dnsRecords.Set("n/aws", &api.DNSRecord{Meta: api.Meta{Name: "n/aws", Cluster: "c", UID: "aws", Created: 1}, RootHost: "shop.example.com"})
-	c.DNSRecords = dnsRecords.Map()
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	v := &View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}
-	told := slices.Collect(v.Snapshot.Troubles())
-	if len(told) != 1 || !told[0].Elsewhere {
-		t.Fatalf("its status says %+v", told)
-	}
-	if all, err := v.Troubles(TroubleFilter{}); err != nil || all.AllObjects != 0 || len(all.Objects) != 0 {
-		t.Errorf("listed are %+v, %v", all, err)
-	}
-}
-
 // TestWords: where several have said something of an address, each is told, and what checks find beneath it.
 func TestWords(t *testing.T) {
-	for _, c := range []struct {
-		what, overrides string
-		change          func(*api.Gateway)
-		want            string
-	}{
-		{"nothing", "", func(*api.Gateway) {}, ""},
-		{"the address", "target 192.0.2.1 up", func(*api.Gateway) {}, "the operator says up"},
-		{"the Gateway", "gateway n/g0 drain", func(*api.Gateway) {}, "the operator says drain"},
+	const stopped = " | programmed=False"
+	for _, c := range []struct{ overrides, gateway, want string }{
+		{"", "", ""},
+		{"target 192.0.2.1 up", "", "the operator says up"},
+		{"gateway n/g drain", "", "the operator says drain"},
+		{"target 192.0.2.1 down;gateway n/g drain", "", "the operator says down; of its Gateway the operator says drain"},
+		{"", stopped, "its Gateway is not programmed"},
 		{
-			"both", "target 192.0.2.1 down\ngateway n/g0 drain", func(*api.Gateway) {},
-			"the operator says down; of its Gateway the operator says drain",
-		},
-		{"its status", "", func(g *api.Gateway) { g.Programmed = api.ConditionFalse }, "its Gateway is not programmed"},
-		{
-			"all", "target 192.0.2.1 up\ngateway n/g0 drain", func(g *api.Gateway) { g.Programmed = api.ConditionFalse },
+			"target 192.0.2.1 up;gateway n/g drain", stopped,
 			"the operator says up; of its Gateway the operator says drain; its Gateway is not programmed",
 		},
 	} {
-		v := manyHosts(t, 1, c.overrides, func(_ int, g *api.Gateway, _ *api.DNSPolicy) { c.change(g) })
+		v := world(t, hosts("g h.example.com 192.0.2.1"+checked+c.gateway), "overrides "+c.overrides)
 		for _, target := range v.Snapshot.Checks().All() {
 			target.Cell.Set(health.Down)
 		}
-		tree, err := v.Tree("h0.example.com")
+		tree, err := v.Tree("h.example.com")
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := v.Explain(Question{Name: "h0.example.com"})
+		x, err := v.Explain(Question{Name: "h.example.com"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, all := range [][]records.AddressState{tree.Addrs, x.Steps[0].Addresses} {
-			if len(all) != 1 {
-				t.Fatalf("%s: %d addresses", c.what, len(all))
-			}
-			if got := WordsText(&all[0]); got != c.want {
-				t.Errorf("%s: %q, want %q", c.what, got, c.want)
-			}
-			if len(all[0].Checks) != 1 || all[0].Checks[0].State != "down" ||
+			if len(all) != 1 || WordsText(&all[0]) != c.want || len(all[0].Checks) != 1 || all[0].Checks[0].State != "down" ||
 				!strings.HasPrefix(CheckText(&all[0].Checks[0]), "http://192.0.2.1:80/Up: down") {
-				t.Errorf("%s: the checks are %+v", c.what, all[0].Checks)
+				t.Errorf("%q: %+v, want %q", c.overrides, all, c.want)
 			}
 		}
 	}
@@ -232,31 +154,11 @@ func TestWords(t *testing.T) {
 
 // TestSources: of data that nobody steers it is said which objects they come from.
 func TestSources(t *testing.T) {
-	c := &api.Cluster{Name: "c", UID: "c"}
-	for k := range c.Listings {
-		c.Listings[k] = api.Listed
-	}
-	zones, all := c.Zones.Edit(), c.Records.Edit()
-	zone := &api.Zone{
-		Meta: api.Meta{Name: "n/z", Cluster: "c", UID: "z"}, DomainName: "z.example.com.",
-		Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}},
-	}
-	zones.Set("n/z", zone)
-	add := func(name, at, rtype, data string) {
-		meta := api.Meta{Name: name, Cluster: "c", UID: name}
-		all.Set(name, &api.Record{Meta: meta, DomainName: at, Type: rtype, Class: "IN", TTL: api.NoTTL, RData: data})
-	}
-	add("n/one", "a.z.example.com.", "TXT", "one")
-	add("n/two", "a.z.example.com.", "MX", "10 mx.example.net.")
+	all := []string{"zone n/z z.example.com. delegate=*/*", "record n/one a in=z TXT one", "record n/two a in=z MX 10 mx.example.net."}
 	for i := range 30 {
-		add(fmt.Sprintf("n/many%02d", i), "many.z.example.com.", "TXT", fmt.Sprint(i))
+		all = append(all, fmt.Sprintf("record n/many%02d many in=z TXT %d", i, i))
 	}
-	c.Zones, c.Records = zones.Map(), all.Map()
-	opt := &records.Options{Zones: []records.ZoneOptions{{
-		Origin: "example.com.", TTL: 60,
-		Nameservers: []records.Nameserver{{Name: "ns1.example.com."}},
-	}}}
-	v := &View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}
+	v := world(t, all...)
 	page, err := v.Names(Filter{})
 	if err != nil {
 		t.Fatal(err)
@@ -271,8 +173,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"example.com": "the Corefile", "z.example.com": "Zone n/z of cluster c, the Corefile",
-		"a.z.example.com":    "Record n/two of cluster c, Record n/one of cluster c",
+		"example.com": "the Corefile", "z.example.com": "Zone n/z of cluster a, the Corefile",
+		"a.z.example.com":    "Record n/two of cluster a, Record n/one of cluster a",
 		"many.z.example.com": " and 27 more",
 	} {
 		if got, ok := found[name]; !ok || got != want && !strings.HasSuffix(got, want) {

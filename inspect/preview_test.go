@@ -8,67 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
-
-// someMember is one Gateway with its policy.
-type someMember struct {
-	cluster, name, host, geo string
-	simple                   bool
-	weight                   int64
-	addresses                []string
-	created                  int64
-}
-
-// compiled returns the snapshot of members.
-func compiled(members ...someMember) *records.Snapshot {
-	byName := make(map[string]*api.Cluster)
-	var names []string
-	for _, m := range members {
-		c := byName[m.cluster]
-		if c == nil {
-			c = &api.Cluster{Name: m.cluster, UID: m.cluster}
-			for k := range c.Listings {
-				c.Listings[k] = api.Listed
-			}
-			byName[m.cluster], names = c, append(names, m.cluster)
-		}
-		meta := api.Meta{Name: m.name, Cluster: m.cluster, UID: m.name, Created: m.created}
-		g := &api.Gateway{Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: m.host, AttachedRoutes: 1}}}
-		for _, a := range m.addresses {
-			kind := api.IPAddress
-			if _, err := netip.ParseAddr(a); err != nil {
-				kind = api.HostnameAddress
-			}
-			g.Addresses = append(g.Addresses, api.Address{Type: kind, Value: a})
-		}
-		_, bare, _ := strings.Cut(m.name, "/")
-		p := &api.DNSPolicy{
-			Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: bare},
-			Strategy: api.WeightedGeo, DefaultWeight: m.weight, Geo: m.geo, DefaultGeo: "GEO-EU",
-		}
-		if m.simple {
-			p.Strategy = api.Simple
-		}
-		gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
-		gateways.Set(m.name, g)
-		policies.Set(m.name, p)
-		c.Gateways, c.Policies = gateways.Map(), policies.Map()
-	}
-	slices.Sort(names)
-	var in api.Objects
-	for _, name := range names {
-		in.Clusters = append(in.Clusters, byName[name])
-	}
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	return records.Compile(nil, in, opt, time.Unix(1e9, 0))
-}
 
 // TestMoved: which part of the clients gets other addresses, for changes of which that is known. Of the
 // space, a quarter of IPv4 is in IE, a quarter in the US, and half in Japan; of IPv6 all is in the US.
@@ -78,85 +23,46 @@ func TestMoved(t *testing.T) {
 		{Codes: geo.Codes{"AS64500", "US-CA", "US", "GEO-NA"}, V4: 25, V6: 10},
 		{Codes: geo.Codes{"", "", "JP", "GEO-AS"}, V4: 50},
 	}}
-	eu := someMember{cluster: "a", name: "n/eu", host: "h.example.com", geo: "GEO-EU", weight: 100, addresses: []string{"192.0.2.1"}}
-	us := someMember{cluster: "a", name: "n/us", host: "h.example.com", geo: "US", weight: 100, addresses: []string{"192.0.2.2"}}
-	with := func(m someMember, change func(*someMember)) someMember {
-		m.addresses = slices.Clone(m.addresses)
-		change(&m)
-		return m
+	const us, twin = "us h.example.com 192.0.2.2 geo=US weight=100",
+		"twin h.example.com 192.0.2.3 geo=GEO-EU weight="
+	plain := func(addresses string) string { return "eu h.example.com " + addresses }
+	member := func(addresses string) string {
+		return "eu h.example.com " + addresses + " geo=GEO-EU weight=100 default"
 	}
-	twin := with(eu, func(m *someMember) { m.name, m.addresses = "n/twin", []string{"192.0.2.3"} })
-	both := with(eu, func(m *someMember) { m.addresses = []string{"192.0.2.1", "2001:db8::1"} })
-	plain := with(eu, func(m *someMember) { m.simple, m.addresses = true, []string{"192.0.2.1", "192.0.2.2"} })
-	for _, c := range []struct {
-		name          string
-		before, after []someMember
-		moved         *Moved
+	first := member("192.0.2.1")
+	for name, c := range map[string]struct {
+		before, after []string
+		v4, v6        float64
 	}{
-		{"nothing", []someMember{eu, us}, []someMember{eu, us}, nil},
-		{"a member comes, for the US", []someMember{eu}, []someMember{eu, us}, &Moved{IPv4: 0.25, IPv6: 1}},
-		{"the default goes, and only the US are left", []someMember{eu, us}, []someMember{us}, &Moved{IPv4: 0.75}},
-		{"a twin comes", []someMember{eu, us}, []someMember{eu, twin, us}, &Moved{IPv4: 0.75 / 2}},
-		{
-			"a twin gets heavier",
-			[]someMember{eu, twin},
-			[]someMember{eu, with(twin, func(m *someMember) { m.weight = 300 })},
-			&Moved{IPv4: 0.25, IPv6: 0.25},
-		},
-		{"a weight without a rival", []someMember{eu, us}, []someMember{with(eu, func(m *someMember) { m.weight = 7 }), us}, nil},
-		{
-			"another address",
-			[]someMember{eu},
-			[]someMember{with(eu, func(m *someMember) { m.addresses[0] = "192.0.2.9" })},
-			&Moved{IPv4: 1, IPv6: 1},
-		},
-		{
-			"one address more",
-			[]someMember{plain},
-			[]someMember{with(plain, func(m *someMember) { m.addresses = append(m.addresses, "192.0.2.3") })},
-			&Moved{IPv4: 1.0 / 3, IPv6: 1.0 / 3},
-		},
-		{
-			"an IPv6 address besides",
-			[]someMember{both},
-			[]someMember{with(both, func(m *someMember) { m.addresses = append(m.addresses, "2001:db8::2") })},
-			&Moved{IPv4: 0.5, IPv6: 0.5},
-		},
-		{
-			"an IPv6 address of a member for the US",
-			[]someMember{both, us},
-			[]someMember{both, with(us, func(m *someMember) { m.addresses = append(m.addresses, "2001:db8::2") })},
-			nil,
-		},
-		{"the first IPv6 address", []someMember{eu}, []someMember{both}, nil},
-		{"the last IPv6 address", []someMember{both}, []someMember{eu}, &Moved{IPv4: 1, IPv6: 1}},
-		{
-			"IPv6 alone",
-			[]someMember{with(eu, func(m *someMember) { m.addresses = []string{"2001:db8::1"} })},
-			[]someMember{with(eu, func(m *someMember) { m.addresses = []string{"2001:db8::2"} })},
-			&Moved{IPv4: 1, IPv6: 1},
-		},
-		{"the same addresses, laid out otherwise", []someMember{with(plain, func(m *someMember) { m.simple = false })}, []someMember{plain}, nil},
+		"a member comes, for the US":                 {[]string{first}, []string{first, us}, 0.25, 1},
+		"the default goes, and only the US are left": {[]string{first, us}, []string{us}, 0.75, 0},
+		"a twin comes":                           {[]string{first, us}, []string{first, twin + "100", us}, 0.75 / 2, 0},
+		"a twin gets heavier":                    {[]string{first, twin + "100"}, []string{first, twin + "300"}, 0.25, 0.25},
+		"a weight without a rival":               {[]string{first, us}, []string{strings.Replace(first, "100", "7", 1), us}, 0, 0},
+		"another address":                        {[]string{first}, []string{member("192.0.2.9")}, 1, 1},
+		"one address more":                       {[]string{plain("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2,192.0.2.3")}, 1.0 / 3, 1.0 / 3},
+		"an IPv6 address besides":                {[]string{member("192.0.2.1,2001:db8::1")}, []string{member("192.0.2.1,2001:db8::1,2001:db8::2")}, 0.5, 0.5},
+		"an IPv6 address of a member for the US": {[]string{member("192.0.2.1,2001:db8::1"), us}, []string{member("192.0.2.1,2001:db8::1"), strings.Replace(us, "192.0.2.2", "192.0.2.2,2001:db8::2", 1)}, 0, 0},
+		"the first IPv6 address":                 {[]string{first}, []string{member("192.0.2.1,2001:db8::1")}, 0, 0},
+		"the last IPv6 address":                  {[]string{member("192.0.2.1,2001:db8::1")}, []string{first}, 1, 1},
+		"IPv6 alone":                             {[]string{member("2001:db8::1")}, []string{member("2001:db8::2")}, 1, 1},
+		"the same addresses, laid out otherwise": {[]string{member("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2")}, 0, 0},
 	} {
-		p := Compare(compiled(c.before...), compiled(c.after...), space, nil)
-		if c.name == "nothing" {
-			if !p.Same() || len(p.Names) != 0 {
-				t.Errorf("%s: %+v", c.name, p)
-			}
-			continue
-		}
+		p := Compare(world(t, hosts(c.before...)).Snapshot, world(t, hosts(c.after...)).Snapshot, space, nil)
 		if len(p.Names) != 1 || p.Names[0].Name != "h.example.com" || p.Names[0].Change != ChangeChanged || p.Changed != 1 {
-			t.Errorf("%s: %+v", c.name, p)
+			t.Errorf("%s: %+v", name, p)
 			continue
 		}
 		got := p.Names[0].Moved
-		if (got == nil) != (c.moved == nil) || got != nil &&
-			(math.Abs(got.IPv4-c.moved.IPv4) > 1e-9 || math.Abs(got.IPv6-c.moved.IPv6) > 1e-9 || got.Of != "addresses") {
-			t.Errorf("%s: moved %+v, want %+v", c.name, got, c.moved)
+		if (got == nil) != (c.v4+c.v6 == 0) || got != nil && (math.Abs(got.IPv4-c.v4) > 1e-9 || math.Abs(got.IPv6-c.v6) > 1e-9 || got.Of != "addresses") {
+			t.Errorf("%s: moved %+v, want %v and %v", name, got, c.v4, c.v6)
 		}
 	}
-	p := Compare(compiled(eu), compiled(eu, us), nil, nil)
-	if m := p.Names[0].Moved; m == nil || m.Of != "countries" || m.IPv4 <= 0 || m.IPv4 > 0.01 {
+	a, b := world(t, hosts(first)).Snapshot, world(t, hosts(first, us)).Snapshot
+	if p := Compare(a, a, space, nil); !p.Same() || len(p.Names) != 0 {
+		t.Errorf("nothing: %+v", p)
+	}
+	if m := Compare(a, b, nil, nil).Names[0].Moved; m == nil || m.Of != "countries" || m.IPv4 <= 0 || m.IPv4 > 0.01 {
 		t.Errorf("without a database: %+v", m)
 	}
 }
@@ -166,18 +72,22 @@ func TestMoved(t *testing.T) {
 func TestPreviewIsComplete(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	kept, changed := 0, 0
-	member := func() someMember {
-		m := someMember{
-			cluster: fmt.Sprint("c", r.IntN(2)), name: fmt.Sprint("n", r.IntN(2), "/g", r.IntN(6)), host: fmt.Sprintf("h%d.example.com", r.IntN(5)),
-			geo: []string{"", "GEO-EU", "US", "JP"}[r.IntN(4)], weight: int64(r.IntN(3) * 60), created: int64(r.IntN(4)), simple: r.IntN(3) == 0,
+	member := func() string {
+		addresses := fmt.Sprintf("192.0.2.%d", r.IntN(4))
+		if r.IntN(2) == 0 {
+			addresses += fmt.Sprintf(",192.0.2.%d", r.IntN(4))
 		}
-		for range 1 + r.IntN(2) {
-			m.addresses = append(m.addresses, fmt.Sprintf("192.0.2.%d", r.IntN(4)))
+		words := fmt.Sprintf("strategy=weightedGeo weight=%d", r.IntN(3)*60)
+		if i := r.IntN(4); i > 0 {
+			words = fmt.Sprintf("weight=%d geo=%s", r.IntN(3)*60, []string{"GEO-EU default", "US", "JP"}[i-1])
 		}
-		return m
+		if r.IntN(3) == 0 {
+			words = ""
+		}
+		return fmt.Sprintf("cluster c%d\n", r.IntN(2)) + hosts(fmt.Sprintf("n%d/g%d h%d.example.com %s at=%ds %s", r.IntN(2), r.IntN(6), r.IntN(5), addresses, r.IntN(4), words))
 	}
 	for range 400 {
-		var before []someMember
+		var before []string
 		for range 8 {
 			before = append(before, member())
 		}
@@ -185,7 +95,7 @@ func TestPreviewIsComplete(t *testing.T) {
 		for range 1 + r.IntN(2) {
 			after[r.IntN(len(after))] = member()
 		}
-		a, b := compiled(before...), compiled(after...)
+		a, b := world(t, before...).Snapshot, world(t, after...).Snapshot
 		p := Compare(a, b, nil, nil)
 		listed := make(map[string]bool)
 		for _, n := range p.Names {
@@ -202,7 +112,7 @@ func TestPreviewIsComplete(t *testing.T) {
 				at := place(codes)
 				q := records.Query{Name: host + ".", Owner: host + ".", Type: dns.TypeA, Client: netip.IPv4Unspecified(), Locator: &at}
 				if x, y := possible(a, q), possible(b, q); x != y {
-					t.Fatalf("%s is not said to change, and is answered with\n%s\nand then\n%s\n%+v\n%+v", host, x, y, before, after)
+					t.Fatalf("%s is not said to change, and is answered with\n%s\nand then\n%s\n%s\n%s", host, x, y, before, after)
 				}
 			}
 		}
@@ -214,19 +124,82 @@ func TestPreviewIsComplete(t *testing.T) {
 
 // possible returns all answers to a query, whatever is drawn.
 func possible(s *records.Snapshot, q records.Query) string {
-	all := make(map[string]bool)
+	var all []string
 	for i := range uint64(40) {
 		q.Random = i * 0x9e3779b97f4a7c15
 		var a records.Answer
 		x := s.Explain(s.Zone(q.Name), &q, &a)
-		lines := slices.Clone(x.Answer)
-		slices.Sort(lines)
-		all[x.Rcode+strings.Join(lines, "\n")] = true
+		all = append(all, x.Rcode+strings.Join(slices.Sorted(slices.Values(x.Answer)), "\n"))
 	}
-	var list []string
-	for one := range all {
-		list = append(list, one)
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), "\n--\n")
+}
+
+// TestPreviewTellsEveryTTL: where the TTL of one RRset changes, or the name of a group, the name that is answered with it is among
+// those that change, and the others are not.
+func TestPreviewTellsEveryTTL(t *testing.T) {
+	const before = `dnsendpoint n/one one.example.com A 192.0.2.1 ttl=30
+    one.example.com AAAA 2001:db8::1 ttl=30
+dnsendpoint n/flat flat.example.com A 192.0.2.2 ttl=30 set=a weight=60
+    flat.example.com A 192.0.2.3 ttl=30 set=b weight=60
+dnsrecord n/chain root=chain.example.com zone=example.com
+    chain.example.com CNAME klb.chain.example.com ttl=30
+    klb.chain.example.com CNAME eu.klb.chain.example.com ttl=30
+    eu.klb.chain.example.com CNAME m1.klb.chain.example.com ttl=30 set=m1 weight=60
+    eu.klb.chain.example.com CNAME m2.klb.chain.example.com ttl=30 set=m2 weight=60
+    m1.klb.chain.example.com A 192.0.2.4 ttl=30
+    m2.klb.chain.example.com A 192.0.2.5 ttl=30
+    m2.klb.chain.example.com AAAA 2001:db8::5 ttl=30
+`
+	told, a := make(map[string]int), world(t, before).Snapshot
+	changes := []string{strings.ReplaceAll(before, "eu.klb", "xx.klb")}
+	for rest, done := before, ""; ; {
+		head, tail, found := strings.Cut(rest, "ttl=30")
+		if !found {
+			break
+		}
+		changes = append(changes, done+head+"ttl=7"+tail)
+		rest, done = tail, done+head+"ttl=30"
 	}
-	slices.Sort(list)
-	return strings.Join(list, "\n--\n")
+	for _, after := range changes {
+		b := world(t, after).Snapshot
+		listed := make(map[string]bool)
+		for _, n := range Compare(a, b, nil, nil).Names {
+			if listed[n.Name] = true; len(n.Plus)+len(n.Minus)+len(n.Members) == 0 {
+				t.Errorf("%s: nothing is said of the change", n.Name)
+			}
+		}
+		for _, host := range []string{"one", "flat", "chain"} {
+			name, same := host+".example.com", true
+			for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
+				q := records.Query{Name: name + ".", Owner: name + ".", Type: qtype, Client: netip.IPv4Unspecified()}
+				same = same && possible(a, q) == possible(b, q)
+			}
+			if same == listed[name] {
+				t.Errorf("%s: the answers are the same: %v, and it is told: %v, of\n%s", name, same, listed[name], after)
+			}
+			if !same {
+				told[host]++
+			}
+		}
+	}
+	if got := fmt.Sprint(told); got != "map[chain:8 flat:2 one:2]" {
+		t.Errorf("told are %s of %d changes", got, len(changes))
+	}
+}
+
+// TestSetsText: each TTL is told that is another.
+func TestSetsText(t *testing.T) {
+	name := records.TreeSet{Name: "klb.h.example.com", Type: "CNAME", TTL: 300}
+	v4, v6, short := records.TreeSet{Type: "A", TTL: 60}, records.TreeSet{Type: "AAAA", TTL: 60}, records.TreeSet{Type: "AAAA", TTL: 30}
+	for want, sets := range map[string][]records.TreeSet{
+		"CNAME at klb.h.example.com with TTL 300":                                  {name},
+		"addresses with TTL 60":                                                    {v4, v6},
+		"A with TTL 60; AAAA with TTL 30":                                          {v4, short},
+		"CNAME at klb.h.example.com with TTL 300; A with TTL 60; AAAA with TTL 30": {name, v4, short},
+	} {
+		if got := setsText(sets); got != want {
+			t.Errorf("%v: %q, want %q", sets, got, want)
+		}
+	}
 }
