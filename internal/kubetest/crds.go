@@ -24,8 +24,9 @@ type CRDs int
 
 // The sets.
 const (
-	// GatewayAPI is the standard channel of the gateway-api module that this
-	// module requires.
+	// GatewayAPI is what is read of the gateway-api module that this module
+	// requires: Gateways, of the standard channel. The others are large, and
+	// each server would compile them.
 	GatewayAPI CRDs = iota
 	// Kuadrant is what config/crd holds.
 	Kuadrant
@@ -58,19 +59,20 @@ func (s *Server) InstallCRDs(t testing.TB, sets ...CRDs) {
 }
 
 func (s *Server) installCRDs(ctx context.Context, set CRDs) error {
-	dir := filepath.Join(ModuleRoot(), "config", "crd")
+	pattern := filepath.Join(ModuleRoot(), "config", "crd", "*.yaml")
 	switch set {
 	case GatewayAPI:
-		var err error
-		if dir, err = gatewayAPIDir(); err != nil {
+		standard, err := gatewayAPIDir()
+		if err != nil {
 			return err
 		}
+		pattern = filepath.Join(standard, "*_gateways.yaml")
 	case ExternalDNS:
-		dir = filepath.Join(ModuleRoot(), "internal", "kubetest", "testdata")
+		pattern = filepath.Join(ModuleRoot(), "internal", "kubetest", "testdata", "*.yaml")
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	files, err := filepath.Glob(pattern)
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no CRDs in %s", dir)
+		err = fmt.Errorf("no CRDs are called %s", pattern)
 	}
 	if err != nil {
 		return err

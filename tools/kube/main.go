@@ -1,4 +1,4 @@
-// Command kube starts a local API server with the CRDs of the Gateway API and
+// Command kube starts a local API server with the CRDs of Gateways and
 // ours, to play with: `make kube`. Its data stays in the directory that it is
 // given. It ends on an interrupt.
 package main
