@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,16 +61,15 @@ func TestOneConnectionForACheck(t *testing.T) {
 		"closes": closes, "goaway late": late,
 	} {
 		for _, p := range []Protocol{HTTPS, GRPC, GRPCS} {
-			var conns atomic.Int32
-			counted := func(conn net.Conn) { conns.Add(1); talk(conn) }
-			serve := counted
+			serve := talk
 			if p != GRPC {
-				serve = secured(counted, "h2")
+				serve = secured(talk, "h2")
 			}
 			target := at(p, raw(t, serve))
 			target.Insecure, target.Timeout = true, time.Second
-			o := newConnector(loopback).run(t.Context(), target)
-			if n := conns.Load(); n != 1 || o.Reason.verdict() != failure {
+			conn, dialled := dials()
+			o := conn.run(t.Context(), target)
+			if n := len(dialled()); n != 1 || o.Reason.verdict() != failure {
 				t.Errorf("%s, %s: %d connections in one check, %q", name, p, n, o.Reason)
 			}
 		}

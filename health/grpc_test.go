@@ -54,9 +54,6 @@ func TestGRPC(t *testing.T) {
 	go func() { _ = bare.Serve(l) }()
 	t.Cleanup(bare.Stop)
 	http1 := raw(t, says("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
-	closed := listen(t, "127.0.0.1")
-	nobody := portOf(closed)
-	_ = closed.Close()
 	for _, c := range []struct {
 		name     string
 		protocol Protocol
@@ -74,7 +71,7 @@ func TestGRPC(t *testing.T) {
 		{"TLS", GRPCS, secure, "/", true, Good},
 		{"TLS, not trusted", GRPCS, secure, "/", false, BadCertificate},
 		{"TLS where there is none", GRPCS, plain, "/", true, TLSFailed},
-		{"nobody", GRPC, nobody, "/", false, ConnectionRefused},
+		{"nobody", GRPC, refusing(t), "/", false, ConnectionRefused},
 		{"HTTP/1.1", GRPC, http1, "/", false, BadAnswer},
 	} {
 		t.Run(c.name, func(t *testing.T) {

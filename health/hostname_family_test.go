@@ -9,8 +9,6 @@ import (
 // though our resolver does not say those of the other: there are servers of zones that never
 // answer for IPv6, and their dead targets are to be found out too (decision 11).
 func TestResolverFailsForTheOtherFamily(t *testing.T) {
-	closed := listen(t, "127.0.0.1")
-	_ = closed.Close()
 	conn := newConnector(loopback)
 	conn.resolver = *answering(t, func(qtype byte) (rcode byte, addr netip.Addr) {
 		if qtype == typeAAAA {
@@ -18,7 +16,7 @@ func TestResolverFailsForTheOtherFamily(t *testing.T) {
 		}
 		return 0, netip.MustParseAddr("127.0.0.1")
 	})
-	target := at(HTTP, portOf(closed))
+	target := at(HTTP, refusing(t))
 	target.Address = "two.example.com"
 	if o := conn.run(t.Context(), target); o.Reason != ConnectionRefused {
 		t.Errorf("%q, want that the address refuses", o.Reason)

@@ -20,12 +20,15 @@ import (
 // loopback is the guard of tests: their targets are on this machine.
 var loopback = Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}}
 
-// listen opens a listener on a port that checks may go to: those that the system
-// gives out may lie beyond.
+// Ports from firstPort on, numPorts of them, are below those that the system gives out, which
+// may lie beyond those that checks may go to, and above those that other tests choose.
+const firstPort, numPorts = 30000, 2000
+
+// listen opens a listener on a port that checks may go to.
 func listen(t testing.TB, address string) net.Listener {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", net.JoinHostPort(address, fmt.Sprint(20000+rand.IntN(10000))))
+		l, err := net.Listen("tcp", net.JoinHostPort(address, fmt.Sprint(firstPort+rand.IntN(numPorts))))
 		if err == nil {
 			t.Cleanup(func() { _ = l.Close() })
 			return l
@@ -52,6 +55,24 @@ func serve(t testing.TB, secure bool, handler http.HandlerFunc) (*httptest.Serve
 	}
 	t.Cleanup(s.Close)
 	return s, portOf(s.Listener)
+}
+
+// refusing returns a port where nobody listens, and nobody can until the test ends: one that
+// was merely closed may be given to somebody else.
+func refusing(t testing.TB) uint16 {
+	t.Helper()
+	to := listen(t, "127.0.0.1")
+	for range 100 {
+		from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: firstPort + rand.IntN(numPorts)}}
+		if conn, err := from.Dial("tcp", to.Addr().String()); err == nil {
+			t.Cleanup(func() { _ = conn.Close() })
+			return uint16(conn.LocalAddr().(*net.TCPAddr).Port)
+		} else if !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("no free port")
+	return 0
 }
 
 func portOf(l net.Listener) uint16 { return uint16(l.Addr().(*net.TCPAddr).Port) }
@@ -106,12 +127,10 @@ func at(p Protocol, port uint16) *Target {
 // TestHTTP asks servers that answer well, badly and not at all (rules 4.2 and
 // 4.4, cases G2, G3, G14 and G15).
 func TestHTTP(t *testing.T) {
-	closed := listen(t, "127.0.0.1")
-	nobody := portOf(closed)
-	_ = closed.Close()
 	server := func(h http.HandlerFunc) uint16 { _, port := serve(t, false, h); return port }
 	says := func(text string) uint16 { return raw(t, says(text)) }
 	short := func(target *Target) { target.Timeout = 300 * time.Millisecond }
+	late := func(target *Target) { target.Timeout = 10 * time.Second } // the status comes in time, on a busy machine too
 	// What must not be waited for makes the test hang.
 	forever := func(target *Target) { target.Timeout = 24 * time.Hour }
 	for _, c := range []struct {
@@ -131,7 +150,7 @@ func TestHTTP(t *testing.T) {
 			nil,
 			Outcome{StatusCode, 301},
 		},
-		{"refused", nobody, nil, Outcome{Reason: ConnectionRefused}},
+		{"refused", refusing(t), nil, Outcome{Reason: ConnectionRefused}},
 		{"silent", raw(t, silent), short, Outcome{Reason: Timeout}},
 		{"closes", raw(t, func(net.Conn) {}), nil, Outcome{Reason: ConnectionReset}},
 		{"resets", raw(t, resets), nil, Outcome{Reason: ConnectionReset}},
@@ -190,7 +209,7 @@ func TestHTTP(t *testing.T) {
 			_, _ = w.Write(make([]byte, 50))
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
-		}), short, Outcome{Timeout, 200}},
+		}), late, Outcome{Timeout, 200}},
 		{"HTTP on a TLS port", func() uint16 { _, p := serve(t, true, answers(200)); return p }(), nil, Outcome{StatusCode, 400}},
 		{"no headers", server(answers(200)), func(t *Target) { t.Missing = true }, Outcome{Reason: HeadersNotFound}},
 		{"forbidden port", 22, nil, Outcome{Reason: Forbidden}},
@@ -198,6 +217,9 @@ func TestHTTP(t *testing.T) {
 		{"forbidden address in another form", 443, func(t *Target) { t.Address = "64:ff9b::a9fe:a9fe" }, Outcome{Reason: Forbidden}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.want == (Outcome{Timeout, 200}) {
+				t.Parallel() // it takes its time
+			}
 			target := at(HTTP, c.port)
 			if c.change != nil {
 				c.change(target)
@@ -282,10 +304,6 @@ func TestHTTPS(t *testing.T) {
 // TestTCP connects, and that is all.
 func TestTCP(t *testing.T) {
 	l := listen(t, "127.0.0.1")
-	open := portOf(l)
-	closed := listen(t, "127.0.0.1")
-	nobody := portOf(closed)
-	_ = closed.Close()
 	six, err := net.Listen("tcp", "[::1]:0")
 	if err == nil {
 		_ = six.Close()
@@ -296,7 +314,7 @@ func TestTCP(t *testing.T) {
 			t.Errorf("over IPv6: %v", o)
 		}
 	}
-	for port, want := range map[uint16]Reason{open: Good, nobody: ConnectionRefused} {
+	for port, want := range map[uint16]Reason{portOf(l): Good, refusing(t): ConnectionRefused} {
 		if o := newConnector(loopback).run(t.Context(), at(TCP, port)); o.Reason != want {
 			t.Errorf("%v, want %v", o, want)
 		}

@@ -22,10 +22,10 @@ type Target struct {
 	Asked   atomic.Int64 // how many times
 }
 
-// ListenOn listens on one port of the given addresses, one that checks may go to.
+// ListenOn listens on one port of the given addresses, one that checks may go to and that peertest.FreePort does not give.
 func ListenOn(t testing.TB, addresses ...string) (port int, listeners []net.Listener) {
 	t.Helper()
-	for port := 21000; port < 21100; port++ {
+	for port := 32000; port < 32100; port++ {
 		var listeners []net.Listener
 		for _, a := range addresses {
 			l, err := net.Listen("tcp", net.JoinHostPort(a, fmt.Sprint(port)))
