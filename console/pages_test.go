@@ -194,8 +194,6 @@ func TestSlowUploadIsAnswered(t *testing.T) {
 	}
 	server.WriteTimeout -= server.ReadTimeout - 300*time.Millisecond
 	server.ReadTimeout = 300 * time.Millisecond
-	go func() { _ = server.Serve(l) }()
-	defer server.Close()
 	c, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -205,6 +203,8 @@ func TestSlowUploadIsAnswered(t *testing.T) {
 		"10\r\n\r\nkind", PathPreview); err != nil {
 		t.Fatal(err)
 	}
+	go func() { _ = server.Serve(l) }() // what there is has come before the time begins
+	defer server.Close()
 	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
