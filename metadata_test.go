@@ -143,7 +143,7 @@ func TestGeoipInServerBlock(t *testing.T) {
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	from := func(subnet string) string {
 		t.Helper()
-		m, _, err := new(dns.Client).Exchange(withSubnet(question("shop.example.com.", dns.TypeA), 1, subnet, 24, 0), addr)
+		m, _, err := boottest.Client("").Exchange(withSubnet(question("shop.example.com.", dns.TypeA), 1, subnet, 24, 0), addr)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func TestTransfer(t *testing.T) {
 	}
 
 	for _, c := range []struct{ net, name string }{{"tcp", "www.example.org."}, {"tcp", "no.example.org."}, {"udp", "example.org."}} {
-		m, _, err := (&dns.Client{Net: c.net}).Exchange(axfrOf(c.name), s.addr)
+		m, _, err := boottest.Client(c.net).Exchange(axfrOf(c.name), s.addr)
 		if err != nil || m.Rcode != dns.RcodeRefused || len(m.Answer) > 0 {
 			t.Errorf("AXFR of %s over %s: %v, %v", c.name, c.net, err, m)
 		}
@@ -74,7 +74,7 @@ func TestTransferTo(t *testing.T) {
 	s := serveZones(t, "transfer {\nto 192.0.2.1\n}", "")
 	s.Fill()
 	s.compile()
-	m, _, err := (&dns.Client{Net: "tcp"}).Exchange(axfrOf("example.org."), s.addr)
+	m, _, err := boottest.Client("tcp").Exchange(axfrOf("example.org."), s.addr)
 	if err != nil || m.Rcode != dns.RcodeRefused {
 		t.Errorf("AXFR: %v, %v", err, m)
 	}
@@ -207,7 +207,7 @@ func TestTransferTSIG(t *testing.T) {
 	before := want.Serial()
 	want = s.compile().Zone("example.org.")
 	for _, q := range []*dns.Msg{axfrOf("example.org."), ixfrOf("example.org.", before)} {
-		m, _, err := (&dns.Client{Net: "tcp"}).Exchange(q, s.addr)
+		m, _, err := boottest.Client("tcp").Exchange(q, s.addr)
 		if err != nil || m.Rcode != dns.RcodeRefused || len(m.Answer) > 0 {
 			t.Errorf("unsigned: %v, %v", err, m)
 		}
@@ -260,7 +260,7 @@ func TestTransferTSIG(t *testing.T) {
 // sendSigned sends a message over a connection of its own, signed with the secrets.
 func sendSigned(t *testing.T, addr string, m *dns.Msg, secrets map[string]string) *dns.Conn {
 	t.Helper()
-	conn, err := (&dns.Client{Net: "tcp"}).Dial(addr)
+	conn, err := boottest.Client("tcp").Dial(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestTransferOfAnotherBlock(t *testing.T) {
 	s.compile()
 	other := fmt.Sprintf("127.0.0.1:%d", port)
 	wholeZone(t, xfr(t, other, axfrOf("example.com."), nil))
-	if m, _, err := (&dns.Client{Net: "tcp"}).Exchange(axfrOf("example.org."), other); err != nil || m.Rcode != dns.RcodeRefused {
+	if m, _, err := boottest.Client("tcp").Exchange(axfrOf("example.org."), other); err != nil || m.Rcode != dns.RcodeRefused {
 		t.Errorf("AXFR of another block's zone: %v, %v", err, m)
 	}
 }

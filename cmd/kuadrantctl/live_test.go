@@ -133,7 +133,7 @@ func TestLive(t *testing.T) {
 func dsOf(t *testing.T, addr string) string {
 	t.Helper()
 	m := new(dns.Msg).SetQuestion("k.example.com.", dns.TypeDNSKEY)
-	r, _, err := new(dns.Client).ExchangeContext(t.Context(), m, addr)
+	r, _, err := (&dns.Client{Timeout: 20 * time.Second}).ExchangeContext(t.Context(), m, addr)
 	if err != nil || len(r.Answer) != 1 {
 		t.Fatalf("no key: %v, %v", r, err)
 	}

@@ -127,10 +127,18 @@ func Serve(t testing.TB, corefile string) (addr string) {
 // Question is a query.
 func Question(name string, qtype uint16) *dns.Msg { return new(dns.Msg).SetQuestion(name, qtype) }
 
+// patience is how long a server may take to answer: its processor may be busy with other tests.
+const patience = 20 * time.Second
+
+// Client returns a client that asks over a network, UDP where that is "".
+func Client(network string) *dns.Client {
+	return &dns.Client{Net: network, Timeout: patience, UDPSize: dns.MaxMsgSize}
+}
+
 // Exchange asks a server.
 func Exchange(t testing.TB, addr, name string, qtype uint16) *dns.Msg {
 	t.Helper()
-	m, _, err := new(dns.Client).Exchange(Question(name, qtype), addr)
+	m, _, err := Client("").Exchange(Question(name, qtype), addr)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -184,7 +184,7 @@ type Questions struct {
 func KeepAsking(addr, name string, right ...string) *Questions {
 	q := &Questions{end: make(chan struct{})}
 	q.done.Go(func() {
-		client := new(dns.Client)
+		client := Client("")
 		pace := time.NewTicker(2 * time.Millisecond) // the API servers need the processors too
 		defer pace.Stop()
 		for {

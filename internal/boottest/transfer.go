@@ -23,7 +23,7 @@ type Transferred struct {
 // what that means.
 func Transfer(t testing.TB, addr string, q *dns.Msg, keys map[string]string) (got Transferred) {
 	t.Helper()
-	tr := &dns.Transfer{TsigSecret: keys}
+	tr := &dns.Transfer{TsigSecret: keys, DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience}
 	answers, err := tr.In(q, addr)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -163,7 +164,7 @@ func (s *server) ask(name, subnet string) (*dns.Msg, error) {
 		ones, _ := n.Mask.Size()
 		m.IsEdns0().Option = append(m.IsEdns0().Option, &dns.EDNS0_SUBNET{Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(ones), Address: n.IP.To4()})
 	}
-	r, _, err := new(dns.Client).Exchange(m, s.dns)
+	r, _, err := (&dns.Client{Timeout: 20 * time.Second}).Exchange(m, s.dns)
 	return r, err
 }
 

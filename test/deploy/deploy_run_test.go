@@ -75,7 +75,7 @@ func TestDeployRuns(t *testing.T) {
 				m := boottest.Question("a.example.com.", dns.TypeA)
 				m.SetEdns0(4096, false)
 				m.IsEdns0().Option = append(m.IsEdns0().Option, &dns.EDNS0_NSID{Code: dns.EDNS0NSID})
-				reply, _, err := new(dns.Client).Exchange(m, addr)
+				reply, _, err := boottest.Client("").Exchange(m, addr)
 				if err != nil || reply.IsEdns0() == nil || !slices.ContainsFunc(reply.IsEdns0().Option, func(o dns.EDNS0) bool { return o.Option() == dns.EDNS0NSID }) {
 					t.Errorf("no NSID in %v, %v", reply, err)
 				}

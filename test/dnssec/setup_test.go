@@ -35,7 +35,7 @@ func TestDNSSECSizes(t *testing.T) {
 			m.IsEdns0().SetUDPSize(size)
 			m.IsEdns0().SetDo()
 		}
-		reply, _, err := (&dns.Client{UDPSize: dns.MaxMsgSize}).Exchange(m, addr)
+		reply, _, err := boottest.Client("").Exchange(m, addr)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestDNSSECZones(t *testing.T) {
 			boottest.WaitFor(t, "snapshot", func() bool { return boottest.Exchange(t, addr, c.ask, dns.TypeA).Rcode == dns.RcodeNameError })
 			m := boottest.Question(c.ask, dns.TypeA)
 			m.SetEdns0(1232, true)
-			reply, _, err := new(dns.Client).Exchange(m, addr)
+			reply, _, err := boottest.Client("").Exchange(m, addr)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -203,7 +203,7 @@ func (w *signedWorld) ask(network string, m *dns.Msg) *dns.Msg {
 		m.SetEdns0(4096, true)
 	}
 	m.IsEdns0().SetDo()
-	reply, _, err := (&dns.Client{Net: network, UDPSize: dns.MaxMsgSize}).Exchange(m, w.addr)
+	reply, _, err := boottest.Client(network).Exchange(m, w.addr)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func askKnot(t *testing.T, conn *dns.Conn, name string, qtype uint16) *dns.Msg {
 	t.Helper()
 	m := boottest.Question(name, qtype)
 	m.SetEdns0(4096, false)
-	reply, _, err := new(dns.Client).ExchangeWithConn(m, conn)
+	reply, _, err := boottest.Client("").ExchangeWithConn(m, conn)
 	if err != nil {
 		t.Fatalf("Knot, %s %s: %v", name, dns.TypeToString[qtype], err)
 	}

@@ -332,7 +332,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := func(name string, qtype uint16) string {
-		m, _, err := new(dns.Client).Exchange(new(dns.Msg).SetQuestion(name, qtype), addr)
+		m, _, err := boottest.Client("").Exchange(new(dns.Msg).SetQuestion(name, qtype), addr)
 		if err != nil {
 			return ""
 		}
@@ -343,7 +343,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 		return m.Answer[len(m.Answer)-1].String()
 	}
 	boottest.WaitFor(t, "first answer", func() bool {
-		m, _, err := new(dns.Client).Exchange(new(dns.Msg).SetQuestion("chain.example.org.", dns.TypeA), addr)
+		m, _, err := boottest.Client("").Exchange(new(dns.Msg).SetQuestion("chain.example.org.", dns.TypeA), addr)
 		return err == nil && len(m.Answer) == 4
 	})
 	var done atomic.Bool

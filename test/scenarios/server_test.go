@@ -46,7 +46,7 @@ func TestReload(t *testing.T) {
 	var failed atomic.Value
 	for range 4 {
 		load.Go(func() {
-			client := new(dns.Client)
+			client := boottest.Client("")
 			for !stop.Load() {
 				m, _, err := client.Exchange(boottest.Question("a.example.com.", dns.TypeA), addr)
 				if err != nil || boottest.FirstA(m) != "192.0.2.1" {
@@ -188,7 +188,7 @@ func staleReply(t *testing.T, addr, name string) (answer string, stale bool) {
 	t.Helper()
 	q := boottest.Question(name, dns.TypeA)
 	q.SetEdns0(1232, false)
-	m, _, err := new(dns.Client).Exchange(q, addr)
+	m, _, err := boottest.Client("").Exchange(q, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
