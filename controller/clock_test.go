@@ -91,7 +91,7 @@ func TestClocksDiffer(t *testing.T) {
 				return holder, renewed
 			}
 			// The other one has looked at the Lease for longer than it lasts.
-			enough := 2 * int32(right.w.timing.lease/right.w.timing.retry)
+			enough := int32(right.w.timing.lease/right.w.timing.retry) + 1
 			until(t, "looks at the Lease", func() bool { return looks.Load() > enough })
 			holder, renewed := lease()
 			if at, err := time.Parse(metav1.RFC3339Micro, renewed); err != nil || holder != wrong.w.opts.Identity ||

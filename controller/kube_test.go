@@ -80,7 +80,8 @@ func newReplica(t testing.TB, config *rest.Config, namespace string, change func
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.timing.lease, w.timing.renew, w.timing.retry = 3*time.Second, 2*time.Second, 200*time.Millisecond
+	// A busy API server may take seconds to renew a Lease.
+	w.timing.lease, w.timing.renew, w.timing.retry = 10*time.Second, 8*time.Second, 200*time.Millisecond
 	w.timing.others, w.timing.gather, w.timing.backoff = 500*time.Millisecond, 10*time.Millisecond, 20*time.Millisecond
 	r.w = w
 	r.src = source.Kubernetes(source.KubernetesOptions{
