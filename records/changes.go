@@ -8,7 +8,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // clusterEdit is the next version of a clusterState.
@@ -22,6 +21,8 @@ type clusterEdit struct {
 	// their names, in the order in which they were found.
 	unsettled map[string]*endpoint.Target
 	order     []string
+	// again are the namespaces in which all is made again that Secrets may say something for.
+	again []string
 	// renewed are the DNSRecords that were made anew, some of them perhaps gone.
 	renewed []string
 	// concerned is what the probes are about that have changed, by namespace; nil
@@ -93,13 +94,15 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster) []*policyChange 
 		}
 		return order
 	}
-	c.concernedByLines(e, func(gateway string) { at(gateway) })
+	for _, namespace := range e.again {
+		for _, p := range e.in.Policies.Beginning(namespace + "/") {
+			at(p.TargetName())
+		}
+	}
 	for _, ref := range e.in.Changed {
 		switch ref.Kind {
 		case api.KindGateway:
 			at(ref.Name)
-		case api.KindSecret:
-			c.concernedBySecret(e, before, ref.Name, func(gateway string) { at(gateway) })
 		case api.KindDNSRecord:
 			e.toldElsewhere(before, ref.Name)
 		case api.KindDNSPolicy:
@@ -186,54 +189,29 @@ func (ch *groupChange) lose(cl *endpoint.Claim) {
 	ch.drop[cl] = struct{}{}
 }
 
-// concernedBySecret yields the Gateways whose policies may mean a Secret that has changed.
-func (c *compiler) concernedBySecret(e *clusterEdit, before *api.Cluster, name string, yield func(gateway string)) {
-	was, _ := before.Secrets.Get(name)
-	is, _ := e.in.Secrets.Get(name)
-	if was != nil && is != nil && was.SameProvider(is) {
-		return // headers of checks
-	}
-	isDefault := was != nil && was.DefaultProvider() || is != nil && is.DefaultProvider()
-	namespace, bare, _ := strings.Cut(name, "/")
-	for _, p := range e.in.Policies.Beginning(namespace + "/") {
-		ref := p.Provider
-		if ref.Name == bare || ref.Selector != nil || ref.Name == "" && (isDefault || c.isUnder(e, p, bare)) {
-			yield(p.TargetName())
+// findAgain finds the namespaces of a cluster in which all is made again that Secrets may say something for: those with a Secret
+// that has changed, and those of a line of the registry that has changed and names a Secret which does not exist.
+func (c *compiler) findAgain(e *clusterEdit) {
+	add := func(namespace string) {
+		if !slices.Contains(e.again, namespace) {
+			e.again = append(e.again, namespace)
 		}
 	}
-}
-
-// isUnder reports whether the registry has a host of a policy's Gateway under a Secret of that name.
-func (c *compiler) isUnder(e *clusterEdit, p *api.DNSPolicy, secret string) bool {
-	if c.next.in.Acquired.Len() == 0 {
-		return false
+	for _, ref := range e.in.Changed {
+		if ref.Kind == api.KindSecret {
+			namespace, _, _ := strings.Cut(ref.Name, "/")
+			add(namespace)
+		}
 	}
-	gateway, ok := e.in.Gateways.Get(p.TargetName())
-	return ok && slices.ContainsFunc(gateway.Listeners, func(l api.Listener) bool {
-		host, err := rdata.Host(l.Hostname)
-		line, _ := c.next.in.Acquired.Get(host)
-		return err == nil && line.Secret == secret
-	})
-}
-
-// concernedByLines yields the Gateways of policies that a line of the registry may concern which has changed and whose
-// Secret does not exist.
-func (c *compiler) concernedByLines(e *clusterEdit, yield func(gateway string)) {
-	var namespaces []string
 	for _, key := range c.next.in.AcquiredChanged {
 		for _, in := range [...]*api.Objects{&c.prev.in, &c.next.in} {
 			line, _ := in.Registered(key)
-			if line.Secret == "" || slices.Contains(namespaces, line.Namespace()) {
+			if line.Secret == "" {
 				continue
 			}
 			if _, exists := e.in.Secrets.Get(line.Namespace() + "/" + line.Secret); !exists {
-				namespaces = append(namespaces, line.Namespace())
+				add(line.Namespace())
 			}
-		}
-	}
-	for _, namespace := range namespaces {
-		for _, p := range e.in.Policies.Beginning(namespace + "/") {
-			yield(p.TargetName())
 		}
 	}
 }

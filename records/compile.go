@@ -36,7 +36,6 @@ func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *end
 	c := newCompiler(base, last, set, in, opt)
 	c.children()
 	c.probes()
-	c.secrets()
 	c.markProbed()
 	c.override()
 	c.markAcquired()
@@ -142,6 +141,9 @@ func (c *compiler) openClusters() (expected int) {
 		expected += n
 		if c.prev != nil {
 			*e.state = *c.prev.clusters[i]
+		}
+		if c.prev != nil {
+			c.findAgain(e)
 		}
 		e.targets, e.verdicts, e.records = e.state.targets.Edit(), e.state.verdicts.Edit(), e.state.records.Edit()
 		c.clusters = append(c.clusters, e)

@@ -1,8 +1,6 @@
 package records
 
 import (
-	"strings"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
@@ -45,58 +43,5 @@ func (b *builder) noteHeaders(c *endpoint.Claim) {
 			name, api.HeadersLabel, api.HeadersOn, effect)
 	case secret.Invalid != "":
 		b.note(c, endpoint.ReasonHeaders, "Secret %s: %s%s", name, secret.Invalid, effect)
-	}
-}
-
-// secrets marks what depends on Secrets that changed, with one look at each namespace.
-func (c *compiler) secrets() {
-	if c.prev == nil {
-		return
-	}
-	for i, e := range c.clusters {
-		changed := make(map[string]map[string]bool) // Secrets by namespace with its slash
-		for _, ref := range e.in.Changed {
-			if ref.Kind != api.KindSecret {
-				continue
-			}
-			namespace, _, _ := strings.Cut(ref.Name, "/")
-			namespace += "/"
-			if changed[namespace] == nil {
-				changed[namespace] = make(map[string]bool)
-			}
-			changed[namespace][ref.Name] = true
-		}
-		for namespace, secrets := range changed {
-			c.secretsChanged(c.prev.clusters[i], e, namespace, secrets)
-		}
-	}
-}
-
-// secretsChanged marks what has headers sent from one of the Secrets of a namespace.
-// Probes that are new have been put into the index before.
-func (c *compiler) secretsChanged(before *clusterState, e *clusterEdit, namespace string, secrets map[string]bool) {
-	for _, p := range e.in.Policies.Beginning(namespace) {
-		if secret := headersOf(p.HealthCheck, &p.Meta); secret == "" || !secrets[secret] {
-			continue
-		}
-		if t, ok := before.targets.Get(p.TargetName()); ok {
-			c.mark(t)
-		}
-	}
-	for name, r := range e.in.DNSRecords.Beginning(namespace) {
-		if secret := headersOf(r.HealthCheck, &r.Meta); secret == "" || !secrets[secret] {
-			continue
-		}
-		if t, ok := before.targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name)); ok {
-			c.mark(t)
-		}
-	}
-	for _, p := range e.in.Probes.Beginning(namespace) {
-		if secret := headersOf(&p.Check, &p.Meta); secret == "" || !secrets[secret] || !usableProbe(p, c.next.opt) {
-			continue
-		}
-		c.endAlone(p)
-		c.beginAlone(p)
-		e.concerns(&c.builder, p)
 	}
 }

@@ -198,6 +198,15 @@ func (c *compiler) probes() {
 				c.renewProbe(e, index, old, p)
 			}
 		}
+		for _, namespace := range e.again {
+			for _, p := range e.in.Probes.Beginning(namespace + "/") {
+				if headersOf(&p.Check, &p.Meta) != "" && usableProbe(p, c.next.opt) {
+					c.endAlone(p)
+					c.beginAlone(p)
+					e.concerns(&c.builder, p)
+				}
+			}
+		}
 		e.state.probes = index.Map()
 	}
 }

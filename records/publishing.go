@@ -7,7 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// publish renews the DNSRecords and DNSEndpoints that have changed.
+// publish renews the DNSRecords and DNSEndpoints that have changed, and those whose headers may have.
 func (c *compiler) publish() {
 	for _, e := range c.clusters {
 		for _, kind := range endpoint.PublisherKinds {
@@ -20,9 +20,18 @@ func (c *compiler) publish() {
 		if c.prev == nil {
 			continue
 		}
+		renewed := make(map[api.Ref]bool)
 		for _, ref := range e.in.Changed {
 			if slices.Contains(endpoint.PublisherKinds[:], ref.Kind) {
+				renewed[ref] = true
 				c.renewPublisher(e, ref.Kind, ref.Name)
+			}
+		}
+		for _, namespace := range e.again {
+			for name, r := range e.in.DNSRecords.Beginning(namespace + "/") {
+				if headersOf(r.HealthCheck, &r.Meta) != "" && !renewed[api.Ref{Kind: api.KindDNSRecord, Name: name}] {
+					c.renewPublisher(e, api.KindDNSRecord, name)
+				}
 			}
 		}
 	}
