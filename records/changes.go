@@ -8,6 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // clusterEdit is the next version of a clusterState.
@@ -154,7 +155,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return endpoint.ProvidersOf(c.next.zoneSet, c.next.opt, &c.next.in, e.in, p, t.Gateway)
 	}
 	t.Attach(around)
-	noteAnnotations(t)
+	pool.NoteAnnotations(t)
 	for _, cl := range t.Claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)

@@ -20,7 +20,7 @@ func (p *parentObject) probes(c *endpoint.Claim, probed map[string]bool) {
 	}
 	b, checks := p.s.reader(), p.checksOf(c)
 	for _, address := range p.s.served(c, true) {
-		target := b.claimTarget(c, c.Policy, address)
+		target := b.ClaimTarget(c, c.Policy, address)
 		key := target.Key()
 		if probed[key] || checks != nil && !checks[key] {
 			continue
@@ -95,7 +95,7 @@ func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Tar
 			if !c.Checked() || !at.meets(c.Targets) || !slices.Contains(s.served(c, true), p.Address) {
 				continue
 			}
-			if t := b.claimTarget(c, c.Policy, p.Address); t.Host == p.Host {
+			if t := b.ClaimTarget(c, c.Policy, p.Address); t.Host == p.Host {
 				known, _ := s.checks.Get(t.Key())
 				return known
 			}
@@ -105,6 +105,6 @@ func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Tar
 	if p.Fault != "" || p.Invalid != "" || p.Controlled {
 		return nil
 	}
-	known, _ := s.checks.Get(b.probeTarget(p).Key())
+	known, _ := s.checks.Get(b.ProbeTarget(p).Key())
 	return known
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
@@ -68,7 +69,7 @@ type compiler struct {
 	// the order in which it was found.
 	dirty  map[string]*groupChange
 	order  []*groupChange
-	checks *checkEdit
+	checks *pool.CheckEdit
 	around endpoint.Surroundings
 	// reread are the claims of owners that cannot be read, as far as they differ from those before.
 	reread   []owner.Reread
@@ -87,7 +88,7 @@ type compiler struct {
 	base      string
 	baseOwner *endpoint.Claim
 	// builder is used for one group after the other.
-	builder builder
+	builder pool.Builder
 }
 
 func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options) *compiler {
@@ -115,8 +116,14 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 		c.groups, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	c.losses = make(zone.LossMemo)
-	c.checks = newCheckEdit(base, last, next.generation)
-	c.checks.recalled = opt.Health
+	var from, known pool.Checks
+	if base != nil {
+		from = base.checks
+	}
+	if last != nil {
+		known = last.checks
+	}
+	c.checks = from.Edit(known, next.generation, opt.Health)
 	c.dirty = make(map[string]*groupChange, expected)
 	c.order = make([]*groupChange, 0, expected)
 	next.changed = make([]Reported, 0, expected)
@@ -151,24 +158,24 @@ func (c *compiler) openClusters() (expected int) {
 	return expected
 }
 
-func (c *compiler) newBuilder() builder {
-	return builder{
-		zone: c.optionsAt,
-		static: func(name string) bool {
+func (c *compiler) newBuilder() pool.Builder {
+	return pool.Builder{
+		Zone: c.optionsAt,
+		Static: func(name string) bool {
 			z := c.zones[c.zoneOf(name)]
 			fixed := z.Fixed[name] != nil && (!z.StandsFor(name) || zone.StandsIn(&z.Zone, c.nodeAt(z.Origin())))
 			return fixed || z.TellsOwner(name) || c.hasOther(name)
 		},
-		names: make(map[string]zone.Steered),
-		watch: c.checks.watch, before: c.before, probesOff: c.next.opt.ProbesOff, overrides: c.next.in.Overrides,
-		probes: func(cluster string) probeIndex {
+		Names: make(map[string]pool.Steered),
+		Watch: c.checks.Watch, Before: c.before, ProbesOff: c.next.opt.ProbesOff, Overrides: c.next.in.Overrides,
+		Probes: func(cluster string) pool.ProbeIndex {
 			if e := c.cluster(cluster); e != nil {
 				return e.state.probes
 			}
-			return probeIndex{}
+			return pool.ProbeIndex{}
 		},
-		secret: c.next.in.Secret,
-		noSecrets: func(cluster string) bool {
+		Secret: c.next.in.Secret,
+		NoSecrets: func(cluster string) bool {
 			e := c.cluster(cluster)
 			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched
 		},
@@ -318,7 +325,7 @@ func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.checks = c.groups.Map(), c.checks.finish(c.anew())
+	s.groups, s.checks = c.groups.Map(), c.checks.Finish(c.anew())
 	s.servers = c.servers.Map()
 	if !c.anew() {
 		s.renewed = make([]string, len(c.order))

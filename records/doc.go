@@ -29,21 +29,13 @@
 //	owner/        claims → owners and losers; the registry           rules 5.3 to 5.7
 //	registry.go   owners → what the registry is to say of them     rule 5.4
 //	unread.go     registry lines whose objects cannot be read → claims, and what waits for them   rules 5.4 and 7.4
-//	build.go      owners → names with their data                  rules 1.5, 1.7, 2.2 and 2.8
-//	offered.go    endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
-//	ways.go       endpoints → the ways from each name to addresses   rule 6.10
-//	expand.go     ways → the names and members of a host          rules 2.3, 2.4 and 6.10
-//	unite.go      addresses that come to one name → what they say together   rules 1.3 and 4.5
+//	pool/         owners → names with their data, members to choose from, and what is checked of them   rules 1.3 to 4.10
 //
 // Which of it works:
 //
-//	cells.go      claims → the cells that say which of their addresses work, and what is checked   rules 4.2 and 4.5
-//	probes.go     DNSHealthCheckProbes → the names whose checks they join   rule 4.10
+//	probing.go    DNSHealthCheckProbes that change → the names whose checks they join   rule 4.10
 //	probe_problem.go  why a probe has no effect
-//	headers.go    Secrets → the headers that checks send          rule 4.10
 //	overrides.go  the operator's file → what it concerns          rule 4.5
-//	checks.go     names → the targets to check, with their cells  rule 4.7
-//	users.go      who has a target checked
 //	followers.go  a target → the objects whose status follows it  rule 4.8
 //	healthy.go    cells → a policy's status at the moment, and what fails open   rules 4.6 and 4.8
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
@@ -38,7 +39,7 @@ func (c *compiler) resolve() {
 		}
 		c.buildGroup(change.key, g, names)
 		if old != nil {
-			c.checks.release(change.key, old.checks)
+			c.checks.Release(change.key, old.checks)
 		}
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
@@ -55,12 +56,12 @@ func (c *compiler) resolve() {
 // putNames puts the names of a group that was built into their zones, and takes
 // away those that old had and it has not.
 func (c *compiler) putNames(old, g *nameGroup) {
-	names := c.builder.names
+	names := c.builder.Names
 	if old != nil {
 		c.countConflicts(old, -1)
 		for _, name := range old.names {
 			if _, kept := names[name]; !kept {
-				c.edit(c.zoneOf(name)).Set(name, zone.Steered{})
+				c.edit(c.zoneOf(name)).Set(name, pool.Steered{})
 			}
 		}
 	}
@@ -115,14 +116,14 @@ func (c *compiler) countConflicts(g *nameGroup, n int) {
 // buildGroup decides who owns what in g and leaves the names with their data in
 // c.builder.names.
 func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
-	clear(c.builder.names)
-	c.builder.notes, c.builder.dropped, c.bars = nil, nil, nil
-	c.checks.begin(key)
+	clear(c.builder.Names)
+	c.builder.Notes, c.builder.Dropped, c.bars = nil, nil, nil
+	c.checks.Begin(key)
 	won := c.resolveGroup(key, g, names)
 	slices.SortFunc(won, (*endpoint.Claim).Older)
 	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Claim.Older(b.Claim) })
-	c.builder.build(won)
-	g.notes, g.dropped, g.checks = c.builder.notes, c.builder.dropped, c.checks.used
+	c.builder.Build(won)
+	g.notes, g.dropped, g.checks = c.builder.Notes, c.builder.Dropped, c.checks.Used
 }
 
 // resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
@@ -214,7 +215,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 	}
 	for _, cl := range g.Claims {
 		at := c.zoneOf(rdata.Base(cl.Host))
-		data, ok := c.builder.names[cl.Host]
+		data, ok := c.builder.Names[cl.Host]
 		if !ok || c.zones[at].Corefile.OwnerTXT == "" || data.Owner.Unread {
 			continue
 		}

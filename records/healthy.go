@@ -13,7 +13,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
-	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Messages and reasons about health, which are Kuadrant's, and what is added to them where everything is down.
@@ -124,13 +123,13 @@ type findings struct {
 // findings returns what is known of a claim that is served. That its Gateway is down says nothing by itself.
 func (s *Snapshot) findings(c *endpoint.Claim) findings {
 	b := s.reader()
-	if !b.probed(c) {
+	if !b.Probed(c) {
 		return findings{}
 	}
 	var f findings
-	said, word := false, b.word(c)
+	said, word := false, b.Word(c)
 	for _, address := range s.served(c, false) {
-		cells := b.cells(c, address, word)
+		cells := b.Cells(c, address, word)
 		said = said || cells != pool.Cells{Gateway: word} || c.Checked() && word != nil
 		f.of++
 		switch state, _ := cells.State(); {
@@ -182,7 +181,7 @@ func (s *Snapshot) served(c *endpoint.Claim, below bool) (all []string) {
 }
 
 // steered returns the steered data of a name; nil where there is no such name.
-func (s *Snapshot) steered(name string) *zone.Steered {
+func (s *Snapshot) steered(name string) *pool.Steered {
 	z := s.Zone(rdata.Base(name))
 	if z == nil {
 		return nil
@@ -221,30 +220,30 @@ func some(list []string, separator string) string {
 }
 
 // reader returns a builder that looks cells up in s, and makes none.
-func (s *Snapshot) reader() *builder {
-	return &builder{
-		zone: func(name string) *endpoint.ZoneOptions {
+func (s *Snapshot) reader() *pool.Builder {
+	return &pool.Builder{
+		Zone: func(name string) *endpoint.ZoneOptions {
 			if z := s.Zone(name); z != nil {
 				return z.Corefile
 			}
 			return nil
 		},
-		watch: func(t *health.Target, _ func() *health.Target) *health.Cell {
+		Watch: func(t *health.Target, _ func() *health.Target) *health.Cell {
 			known, ok := s.checks.Get(t.Key())
 			if !ok {
 				return nil
 			}
 			return known.Cell
 		},
-		probes: func(cluster string) probeIndex {
+		Probes: func(cluster string) pool.ProbeIndex {
 			for _, c := range s.clusters {
 				if c.name == cluster {
 					return c.probes
 				}
 			}
-			return probeIndex{}
+			return pool.ProbeIndex{}
 		},
-		probesOff: s.opt.ProbesOff, overrides: s.in.Overrides, secret: s.in.Secret,
+		ProbesOff: s.opt.ProbesOff, Overrides: s.in.Overrides, Secret: s.in.Secret,
 	}
 }
 

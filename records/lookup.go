@@ -187,7 +187,7 @@ func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	}
 }
 
-func answerSteered(s *zone.Steered, q *Query, rtype uint16, a *Answer) {
+func answerSteered(s *pool.Steered, q *Query, rtype uint16, a *Answer) {
 	fam, ok := pool.FamilyOf(rtype)
 	switch data := s.Data.(type) {
 	case *pool.Set:

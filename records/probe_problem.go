@@ -61,7 +61,7 @@ func (s *Snapshot) problemOf(p *api.HealthCheckProbe) (problem string, settled b
 		}
 	}
 	listed := slices.ContainsFunc(s.in.Clusters, func(c *api.Cluster) bool { return c.Name == p.Cluster && c.Complete() })
-	return "", byProgram(p) || p.Deleting || !listed || alone(p, s.opt)
+	return "", pool.ByProgram(p) || p.Deleting || !listed || pool.Alone(p, s.opt)
 }
 
 // reached is what the probes of one namespace can join.
@@ -84,7 +84,7 @@ func newReached() *reached {
 }
 
 // reach fills in r from a namespace of a cluster.
-func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
+func (s *Snapshot) reach(b *pool.Builder, cluster, namespace string, r *reached) {
 	i := slices.IndexFunc(s.clusters, func(c *clusterState) bool { return c.name == cluster })
 	at := newTargetSet(r.asked)
 	for c := range s.clusters[i].claims(namespace) {
@@ -97,7 +97,7 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) {
 			continue
 		}
-		meant := b.meant(c)
+		meant := b.Meant(c)
 		for _, address := range s.served(c, true) {
 			if !r.asked[address] {
 				continue
@@ -106,7 +106,7 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 			for _, about := range meant {
 				r.meant[address+"/"+about] = true
 			}
-			for p := range b.joining(c, address) {
+			for p := range b.Joining(c, address) {
 				r.joined[p.Name] = true
 			}
 		}
@@ -114,7 +114,7 @@ func (s *Snapshot) reach(b *builder, cluster, namespace string, r *reached) {
 }
 
 // problem says why a probe without a fault of its own joins nothing; "" where it does.
-func (r *reached) problem(b *builder, p *api.HealthCheckProbe) string {
+func (r *reached) problem(b *pool.Builder, p *api.HealthCheckProbe) string {
 	if r.joined[p.Name] {
 		return ""
 	}
@@ -123,12 +123,12 @@ func (r *reached) problem(b *builder, p *api.HealthCheckProbe) string {
 	case !r.published[p.Address]:
 		why = "no name of its namespace publishes " + p.Address
 	case !r.served[p.Address]:
-	case r.meets(p.Address, b.about(p)):
+	case r.meets(p.Address, b.About(p)):
 		why = fmt.Sprintf("%d other probes join at %s already, which is the most", pool.MaxJoined, p.Address)
 	default:
 		why = fmt.Sprintf("its namespace publishes %s, but not for the host %s", p.Address, p.Host)
 	}
-	if !b.probesOff {
+	if !b.ProbesOff {
 		why += ", and probe-allow does not cover it"
 	}
 	return why + ": it counts for nothing"
@@ -137,7 +137,7 @@ func (r *reached) problem(b *builder, p *api.HealthCheckProbe) string {
 // meets tells whether a claim that is answered with the address looks for probes that
 // are about the given thing.
 func (r *reached) meets(address, about string) bool {
-	for beginning := range beginnings(about) {
+	for beginning := range pool.Beginnings(about) {
 		if r.meant[address+"/"+beginning] {
 			return true
 		}

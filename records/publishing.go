@@ -5,6 +5,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // publish renews the DNSRecords and DNSEndpoints that have changed, and those whose headers may have.
@@ -29,7 +30,7 @@ func (c *compiler) publish() {
 		}
 		for _, namespace := range e.again {
 			for name, r := range e.in.DNSRecords.Beginning(namespace + "/") {
-				if headersOf(r.HealthCheck, &r.Meta) != "" && !renewed[api.Ref{Kind: api.KindDNSRecord, Name: name}] {
+				if pool.HeadersOf(r.HealthCheck, &r.Meta) != "" && !renewed[api.Ref{Kind: api.KindDNSRecord, Name: name}] {
 					c.renewPublisher(e, api.KindDNSRecord, name)
 				}
 			}

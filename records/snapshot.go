@@ -7,6 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
@@ -34,7 +35,7 @@ type Snapshot struct {
 	allRead  bool // see owner.AllRead
 
 	changed []Reported
-	checks  Checks
+	checks  pool.Checks
 	renewed []string    // the keys of groups
 	parents []ParentRef // see ChildrenChanged
 	// retired are the last versions of zones that were served before and are not
@@ -51,7 +52,7 @@ type clusterState struct {
 	unplaced  int                        // how many of records have a problem
 	// refusedPublishers is how many DNSRecords and DNSEndpoints are not served.
 	refusedPublishers [api.NumKinds]int
-	probes            probeIndex
+	probes            pool.ProbeIndex
 	offspring         offspring
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
@@ -148,6 +149,9 @@ func (s *Snapshot) Denied() (origins []string) {
 // Zones returns all zones, in the order of the options. The caller must not
 // change the slice.
 func (s *Snapshot) Zones() []*zone.Zone { return s.zones }
+
+// Checks returns the targets that are to be checked.
+func (s *Snapshot) Checks() *pool.Checks { return &s.checks }
 
 // Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
 // false where the kind has no verdicts. A Record that another object keeps from being

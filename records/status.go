@@ -179,7 +179,7 @@ func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.Writ
 
 // condition is how the endpoints of one claim are at this moment.
 type condition struct {
-	b    *builder
+	b    *pool.Builder
 	of   *endpoint.Claim
 	word *health.Cell
 	rows []api.WrittenEndpoint
@@ -196,7 +196,7 @@ type found struct {
 
 func (s *Snapshot) newCondition(c *endpoint.Claim, rows []api.WrittenEndpoint) *condition {
 	b := s.reader()
-	m := &condition{b: b, of: c, word: b.word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
+	m := &condition{b: b, of: c, word: b.Word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
 	for i := range rows {
 		m.at[rows[i].DNSName] = append(m.at[rows[i].DNSName], i)
 	}
@@ -239,7 +239,7 @@ func (m *condition) row(i int) found {
 	if next == nil {
 		var all []pool.Cells
 		for _, address := range e.Targets {
-			cells := m.b.cells(m.of, address, m.word)
+			cells := m.b.Cells(m.of, address, m.word)
 			all, f.said = append(all, cells), f.said || cells != pool.Cells{}
 		}
 		f.state, _ = pool.Aggregate(all, len(all)) // one endpoint is of one family

@@ -26,7 +26,7 @@ func CompileLeaves(prev *Snapshot, in api.Objects, opt *endpoint.Options, now ti
 // Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine.
 // What in says has changed counts from what base was compiled from. It is Behind where the structure is another one again.
 func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	if !base.checks.sameCells(&last.checks) { // both have begun to check the same
+	if !base.checks.SameCells(&last.checks) { // both have begun to check the same
 		return compile(nil, last, nil, in, opt, now)
 	}
 	return compileOn(base, last, in, opt, now)

@@ -93,7 +93,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	x := explainer{snapshot: s, targets: s.targetsOf(n.Steered.Owner)}
 	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
-		t.Check = checkText(n.Steered.Owner.Check())
+		t.Check = pool.CheckText(n.Steered.Owner.Check())
 		for i, rr := range data.RRs {
 			t.TTL = rr.Header().Ttl
 			cells := data.CellsOf(i)
@@ -144,7 +144,7 @@ func (x *explainer) groups(v *pool.View) []TreeGroup {
 		m := &p.Members[i]
 		one := TreeMember{
 			Member: endpoint.TrimDot(m.ID), Owner: objectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
-			TTL: m.TTL(), Check: checkText(m.Of.Check), Class: m.Class().String(), Sets: []TreeSet{},
+			TTL: m.TTL(), Check: pool.CheckText(m.Of.Check), Class: m.Class().String(), Sets: []TreeSet{},
 		}
 		for j := range m.Len() {
 			one.Addresses = append(one.Addresses, x.address(m.Address(j), m.CellsOf(j), m.ClassOf(j), false))

@@ -1,5 +1,3 @@
-// Package pool has the choice among the members of a name: by geography, weight and health (rule 4.6). It knows what may be
-// answered, and no objects: records builds pools, and looks names up.
 package pool
 
 import (

@@ -68,7 +68,7 @@ func (n *Node) HasData() bool {
 		return true
 	}
 	set, simple := n.Steered.Data.(*pool.Set)
-	return !n.Steered.inner() && !(simple && len(set.RRs) == 0)
+	return !n.Steered.Inner() && !(simple && len(set.RRs) == 0)
 }
 
 // Unread reports whether the owner of the node cannot be read now.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -20,7 +21,7 @@ const wildcardTold = "_wildcard."
 // OwnerTXTs returns the records that name the owner of a host with steered data: one for
 // each type that it has. They stand beside other data at their names. There are none
 // where their names would lie outside the zone or be too long.
-func (z *Zone) OwnerTXTs(host string, data *Steered) (all []ownerTXT) {
+func (z *Zone) OwnerTXTs(host string, data *pool.Steered) (all []ownerTXT) {
 	prefix := z.Corefile.OwnerTXT
 	if prefix == "" || data.Data == nil || strings.HasPrefix(host, wildcardTold) {
 		return nil // each record has one host

@@ -79,14 +79,14 @@ func digestOf(rrs []dns.RR) digest {
 // sum returns the digest of all that can be answered at n, and of what a transfer has
 // there.
 func (n *Node) sum() digest {
-	sum := n.Steered.sum()
-	if sum != (digest{}) && n.Steered.inner() {
+	sum := sumOf(&n.Steered)
+	if sum != (digest{}) && n.Steered.Inner() {
 		sum = sum.plus(innerMark) // the same data in a Record are transferred
 	}
 	for _, s := range n.Static {
 		sum = sum.plus(digestOf(s.RRs))
 	}
-	if set, _ := n.Steered.Data.(*pool.Set); n.Steered.inner() || set != nil && set.Cells == nil {
+	if set, _ := n.Steered.Data.(*pool.Set); n.Steered.Inner() || set != nil && set.Cells == nil {
 		return sum // what differs follows from the static data
 	}
 	for _, rrs := range n.transferred() {
@@ -99,9 +99,9 @@ func (n *Node) sum() digest {
 // of digests is as low, but by chance.
 var innerMark = digest{0, 1}
 
-// sum returns the digest of the records that can be answered at the name; those
+// sumOf returns the digest of the records that can be answered at the name; those
 // of a pool count at the name where its chain begins.
-func (s *Steered) sum() digest {
+func sumOf(s *pool.Steered) digest {
 	var sum digest
 	switch data := s.Data.(type) {
 	case *pool.Set:

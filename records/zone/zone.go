@@ -7,6 +7,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -81,7 +82,7 @@ type Node struct {
 	// exists for one of these.
 	Static  []RRset
 	Records []*endpoint.Record // the Records
-	Steered Steered
+	Steered pool.Steered
 	// digest is that of all that the node holds.
 	digest digest
 	// wild is the node of *.name, nil where there is none (RFC 4592 §2.2).
@@ -177,7 +178,7 @@ func (z *Zone) Edit(id uint32) *Edit {
 }
 
 // Set puts steered data at name, or takes it away where data has no owner.
-func (e *Edit) Set(name string, data Steered) {
+func (e *Edit) Set(name string, data pool.Steered) {
 	if data.Owner == nil {
 		if _, ok := e.names.Get(name); !ok {
 			return

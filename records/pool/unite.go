@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"net/netip"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // places numbers values in the order in which they are first asked for.
@@ -50,13 +49,13 @@ func (p *places[V]) of(v V) (number int32, known bool) {
 // addressList gathers the addresses of a name, each once.
 type addressList struct {
 	places[netip.Addr]
-	cells []pool.Cells
+	cells []Cells
 	said  bool // one of cells says something
 }
 
 // add adds those of more that l lacks, and what is said of the others.
-func (l *addressList) add(b *builder, c *endpoint.Claim, word *health.Cell, more []netip.Addr) {
-	probed := b.probed(c)
+func (l *addressList) add(b *Builder, c *endpoint.Claim, word *health.Cell, more []netip.Addr) {
+	probed := b.Probed(c)
 	if !probed && word == nil && l.cells == nil { // nothing is said, by far the most
 		if len(l.list) == 0 {
 			l.list = slices.Clip(more)
@@ -69,11 +68,11 @@ func (l *addressList) add(b *builder, c *endpoint.Claim, word *health.Cell, more
 	}
 	l.cells = l.all()
 	for _, a := range more {
-		cells := pool.Cells{Gateway: word}
+		cells := Cells{Gateway: word}
 		if probed {
-			cells = b.cells(c, a.String(), word)
+			cells = b.Cells(c, a.String(), word)
 		}
-		l.said = l.said || cells != pool.Cells{}
+		l.said = l.said || cells != Cells{}
 		if at, known := l.of(a); known {
 			l.cells[at] = l.cells[at].With(cells)
 		} else {
@@ -83,9 +82,9 @@ func (l *addressList) add(b *builder, c *endpoint.Claim, word *health.Cell, more
 }
 
 // all returns what is said of each address.
-func (l *addressList) all() []pool.Cells {
+func (l *addressList) all() []Cells {
 	if len(l.cells) == len(l.list) {
 		return l.cells
 	}
-	return append(l.cells, make([]pool.Cells, len(l.list)-len(l.cells))...)
+	return append(l.cells, make([]Cells, len(l.list)-len(l.cells))...)
 }

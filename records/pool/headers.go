@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -6,9 +6,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// headersOf returns the namespace/name of the Secret with the additional headers of
+// HeadersOf returns the namespace/name of the Secret with the additional headers of
 // a check that an object has; "" for none.
-func headersOf(h *api.HealthCheck, of *api.Meta) string {
+func HeadersOf(h *api.HealthCheck, of *api.Meta) string {
 	if h == nil || h.HeadersSecret == "" {
 		return ""
 	}
@@ -16,8 +16,8 @@ func headersOf(h *api.HealthCheck, of *api.Meta) string {
 }
 
 // values returns the headers in a Secret of a cluster, or that they are missing.
-func (b *builder) values(cluster, name string) (values []health.Header, missing bool) {
-	secret := b.secret(cluster, name)
+func (b *Builder) values(cluster, name string) (values []health.Header, missing bool) {
+	secret := b.Secret(cluster, name)
 	if secret == nil || secret.Unlabelled || secret.Invalid != "" {
 		return nil, true
 	}
@@ -28,14 +28,14 @@ func (b *builder) values(cluster, name string) (values []health.Header, missing 
 }
 
 // noteHeaders reports that the headers of a claim's check cannot be sent.
-func (b *builder) noteHeaders(c *endpoint.Claim) {
-	name := headersOf(c.Policy.HealthCheck, &c.Policy.Meta)
-	if name == "" || b.probesOff || !c.Checked() {
+func (b *Builder) noteHeaders(c *endpoint.Claim) {
+	name := HeadersOf(c.Policy.HealthCheck, &c.Policy.Meta)
+	if name == "" || b.ProbesOff || !c.Checked() {
 		return
 	}
 	const effect = "; until then its targets are not checked: what is known of them stays, and new ones count as up"
-	switch secret := b.secret(c.Policy.Cluster, name); {
-	case secret == nil && b.noSecrets(c.Policy.Cluster):
+	switch secret := b.Secret(c.Policy.Cluster, name); {
+	case secret == nil && b.NoSecrets(c.Policy.Cluster):
 		b.note(c, endpoint.ReasonHeaders, "the health check takes headers from Secret %s, but no Secrets are read here: take `secrets off` out of the Corefile, or name Secret in its `kinds`%s",
 			name, effect)
 	case secret == nil || secret.Unlabelled:

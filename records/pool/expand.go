@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"slices"
@@ -8,19 +8,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
-	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // expansion follows the endpoints of claims that share H' or *.H' from name to name (rules 2.4 and 6.10). A builder has
 // one, and uses its memory again for each host.
 type expansion struct {
-	b        *builder
+	b        *Builder
 	owner    *endpoint.Claim // of the host
 	zone     *endpoint.ZoneOptions
 	host     string // H'
-	apart    bool   // see pool.View
+	apart    bool   // see View
 	at       map[string]*chainName
 	names    []*chainName        // in the order of the endpoints; more stand behind them, to be used again
 	order    []*chainName        // as they were explored: a name after those that it leads to
@@ -49,9 +47,9 @@ type chainName struct {
 
 // expand makes the names of claims that share h or *.h, or both; the first is the owner. With apart, it makes no name at or
 // below klb.h, and answers flat.
-func (b *builder) expand(h string, claims []*endpoint.Claim, apart bool) {
+func (b *Builder) expand(h string, claims []*endpoint.Claim, apart bool) {
 	x := &b.expansion
-	x.b, x.owner, x.zone, x.host, x.apart = b, claims[0], b.zone(h), h, apart
+	x.b, x.owner, x.zone, x.host, x.apart = b, claims[0], b.Zone(h), h, apart
 	n := x.gather(claims)
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
@@ -136,7 +134,7 @@ func (x *expansion) add(name string) *chainName {
 
 // other reports whether a name has data beside its endpoints. The names of a chain have none (rule 2.8).
 func (x *expansion) other(c *chainName) bool {
-	return !c.inner(x.host) && (c.name == x.zone.Origin || x.b.static(c.name))
+	return !c.inner(x.host) && (c.name == x.zone.Origin || x.b.Static(c.name))
 }
 
 // build makes a name that has endpoints, and those that are views on its choice.
@@ -146,14 +144,14 @@ func (x *expansion) build(c *chainName) {
 	flat := other || (x.zone.Flatten || x.apart) && !inner // rule 2.4: the names below klb are the chain's own
 	switch {
 	case len(c.ways) == 0:
-		x.b.names[c.name] = zone.Steered{Owner: owner}
+		x.b.Names[c.name] = Steered{Owner: owner}
 	case len(c.ways) == 1 && c.ways[0].plain() && !(other && c.ways[0].leaf == nil):
-		x.b.names[c.name] = zone.Steered{Owner: owner, Data: c.ways[0].set(c.name, inner)}
+		x.b.Names[c.name] = Steered{Owner: owner, Data: c.ways[0].set(c.name, inner)}
 	default:
-		v := pool.New()
+		v := New()
 		v.Flat, v.Part, v.Apart = flat, inner, x.apart
 		x.pool(v.Pool, c, flat, other)
-		x.b.names[c.name] = zone.Steered{Owner: owner, Data: v}
+		x.b.Names[c.name] = Steered{Owner: owner, Data: v}
 		if !flat {
 			x.views(c, v.Pool)
 		}
@@ -169,13 +167,13 @@ func (p *path) plain() bool {
 }
 
 // set returns what a plain way leads to.
-func (p *path) set(name string, inner bool) *pool.Set {
-	set := &pool.Set{RRs: p.cnames, Cells: p.cells, Part: inner}
+func (p *path) set(name string, inner bool) *Set {
+	set := &Set{RRs: p.cnames, Cells: p.cells, Part: inner}
 	if p.leaf != nil {
 		set.RRs, set.V4 = append(rdata.Addresses(name, p.ttl, p.leaf.V4), rdata.Addresses(name, p.ttl, p.leaf.V6)...), len(p.leaf.V4)
 	}
 	if set.Cells == nil && p.word != nil {
-		set.Cells = slices.Repeat([]pool.Cells{{Gateway: p.word}}, len(set.RRs))
+		set.Cells = slices.Repeat([]Cells{{Gateway: p.word}}, len(set.RRs))
 	}
 	set.RRs = slices.Clip(set.RRs)
 	return set
@@ -183,7 +181,7 @@ func (p *path) set(name string, inner bool) *pool.Set {
 
 // views makes the names that a choice alone leads through views on it (rule 2.4): klb.H', where one host leads there, and
 // the names of its groups. A group of which nothing is usable answers as the name of the choice does.
-func (x *expansion) views(c *chainName, p *pool.Pool) {
+func (x *expansion) views(c *chainName, p *Pool) {
 	hop, alone := 0, true // whether nothing but the choice leads to the names that its answers have in common
 	for at := c; len(at.rows) == 1 && !at.rows[0].Chosen() && at.rows[0].SetID == ""; hop++ {
 		next := x.at[at.rows[0].Target]
@@ -193,7 +191,7 @@ func (x *expansion) views(c *chainName, p *pool.Pool) {
 		p.Chained = true
 		if alone = alone && !next.several && !x.other(next); alone {
 			next.seen = true
-			x.b.names[next.name] = zone.Steered{Owner: next.rows[0].claim, Data: &pool.View{Pool: p, Skip: hop + 1, Group: pool.None, Part: next.inner(x.host)}}
+			x.b.Names[next.name] = Steered{Owner: next.rows[0].claim, Data: &View{Pool: p, Skip: hop + 1, Group: None, Part: next.inner(x.host)}}
 		}
 		at = next
 	}
@@ -208,15 +206,15 @@ func (x *expansion) views(c *chainName, p *pool.Pool) {
 		p.Groups[g].Name = next.name
 		if alone && !next.several && !x.other(next) {
 			next.seen = true
-			x.b.names[next.name] = zone.Steered{Owner: next.rows[0].claim, Data: &pool.View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}}
+			x.b.Names[next.name] = Steered{Owner: next.rows[0].claim, Data: &View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}}
 		}
 	}
 }
 
 // pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true where other data
 // stand at the name.
-func (x *expansion) pool(p *pool.Pool, c *chainName, flat, other bool) {
-	*p = pool.Pool{Default: pool.None, Fallback: fallbackOf(x.owner), Members: make([]pool.Member, 0, len(c.ways))}
+func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
+	*p = Pool{Default: None, Fallback: fallbackOf(x.owner), Members: make([]Member, 0, len(c.ways))}
 	type place struct {
 		target string
 		group  int32
@@ -228,12 +226,12 @@ func (x *expansion) pool(p *pool.Pool, c *chainName, flat, other bool) {
 		way := &c.ways[i]
 		g, found := groups.of(way.code)
 		if !found {
-			p.Groups = append(p.Groups, pool.Group{Code: way.code, Class: geo.Class(way.code)})
+			p.Groups = append(p.Groups, Group{Code: way.code, Class: geo.Class(way.code)})
 			if err := geo.Check(way.code); way.code != "" && err != nil {
 				x.b.note(way.claim, endpoint.ReasonUnknownGeo, "%v", err)
 			}
 		}
-		if way.deflt && p.Default == pool.None && p.Groups[g].Class != geo.ClassUnknown {
+		if way.deflt && p.Default == None && p.Groups[g].Class != geo.ClassUnknown {
 			p.Default = g
 		}
 		if j, found := known.of(place{way.target(), g}); found {
@@ -252,8 +250,8 @@ func (x *expansion) pool(p *pool.Pool, c *chainName, flat, other bool) {
 
 // member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
 // wait for the CNAMEs above it (rule 2.3).
-func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) pool.Member {
-	m := pool.Member{ID: way.target(), Weight: way.weight, Of: sourceOf(way.claim), Group: group, Leaf: way.leaf, Gateway: way.word, Cells: way.cells}
+func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) Member {
+	m := Member{ID: way.target(), Weight: way.weight, Of: sourceOf(way.claim), Group: group, Leaf: way.leaf, Gateway: way.word, Cells: way.cells}
 	cnames, ttl := way.cnames, way.ttl
 	if way.leaf == nil {
 		ttl = cnames[len(cnames)-1].Header().Ttl

@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"fmt"
@@ -10,58 +10,56 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
-	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// builder makes the names of one group of claims.
-type builder struct {
-	// zone returns the options of the zone that a name lies in, nil for none.
-	zone func(name string) *endpoint.ZoneOptions
-	// static reports whether the zone itself has data at the name.
-	static func(name string) bool
-	names  map[string]zone.Steered
-	notes  map[*endpoint.Claim][]api.Condition // on claims that are served; nil for none
-	// watch has a target checked for the names that are being made, and returns
+// Builder makes the names of one group of claims.
+type Builder struct {
+	// Zone returns the options of the zone that a name lies in, nil for none.
+	Zone func(name string) *endpoint.ZoneOptions
+	// Static reports whether the zone itself has data at the name.
+	Static func(name string) bool
+	Names  map[string]Steered
+	Notes  map[*endpoint.Claim][]api.Condition // on claims that are served; nil for none
+	// Watch has a target checked for the names that are being made, and returns
 	// its cell: see checkEdit.watch.
-	watch func(t *health.Target, was func() *health.Target) *health.Cell
-	// before returns the objects of a cluster that the snapshot before was made of;
+	Watch func(t *health.Target, was func() *health.Target) *health.Cell
+	// Before returns the objects of a cluster that the snapshot before was made of;
 	// nil for none.
-	before func(cluster string) *api.Cluster
-	// probesOff is true where nothing is checked here: what the probes' status
+	Before func(cluster string) *api.Cluster
+	// ProbesOff is true where nothing is checked here: what the probes' status
 	// says counts (rule 4.1). probes returns those of a cluster.
-	probesOff bool
-	probes    func(cluster string) probeIndex
-	// overrides are the operator's own words.
-	overrides *api.Overrides
-	// secret returns a Secret of a cluster by its namespace/name, nil where it is not
+	ProbesOff bool
+	Probes    func(cluster string) ProbeIndex
+	// Overrides are the operator's own words.
+	Overrides *api.Overrides
+	// Secret returns a Secret of a cluster by its namespace/name, nil where it is not
 	// known.
-	secret    func(cluster, name string) *api.Secret
+	Secret    func(cluster, name string) *api.Secret
 	expansion expansion
-	// dropped is how many offers of a claim are not served for those of others.
-	dropped map[*endpoint.Claim]int
+	// Dropped is how many offers of a claim are not served for those of others.
+	Dropped map[*endpoint.Claim]int
 	// expected are the status codes of the check that was looked at last, as text.
 	expected struct {
 		of   *api.HealthCheck
 		text string
 	}
-	// noSecrets tells whether the Corefile has none read of a cluster.
-	noSecrets func(cluster string) bool
+	// NoSecrets tells whether the Corefile has none read of a cluster.
+	NoSecrets func(cluster string) bool
 }
 
-func (b *builder) note(c *endpoint.Claim, reason, format string, args ...any) {
-	if b.notes == nil {
-		b.notes = make(map[*endpoint.Claim][]api.Condition)
+func (b *Builder) note(c *endpoint.Claim, reason, format string, args ...any) {
+	if b.Notes == nil {
+		b.Notes = make(map[*endpoint.Claim][]api.Condition)
 	}
-	if said := endpoint.Refusal(reason, fmt.Sprintf(format, args...)); !slices.Contains(b.notes[c], said) {
-		b.notes[c] = append(b.notes[c], said)
+	if said := endpoint.Refusal(reason, fmt.Sprintf(format, args...)); !slices.Contains(b.Notes[c], said) {
+		b.Notes[c] = append(b.Notes[c], said)
 	}
 }
 
-// build puts the names of the served claims on H' and *.H' into b.names. claims are sorted by claim.older. The names at
+// Build puts the names of the served claims on H' and *.H' into b.names. claims are sorted by claim.older. The names at
 // and below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
-func (b *builder) build(claims []*endpoint.Claim) {
+func (b *Builder) Build(claims []*endpoint.Claim) {
 	var readable [][]*endpoint.Claim // by host, H' first
 	var unread []*endpoint.Claim
 	for _, on := range owner.ByHost(claims) {
@@ -95,30 +93,30 @@ func isUnreadClaim(c *endpoint.Claim) bool { return c.Unread }
 
 // unread puts the names of an owner that cannot be read into b.names, where others that share the host have none: the
 // host, and what its chain may have, unless that is the chain of H' (rule 2.8).
-func (b *builder) unread(c *endpoint.Claim) {
+func (b *Builder) unread(c *endpoint.Claim) {
 	names, klb := []string{c.Host}, endpoint.KLB+rdata.Base(c.Host)
-	data, known := b.names[klb]
+	data, known := b.Names[klb]
 	others := known && len(data.Owner.Host) < len(c.Host)
-	if c.Kind != api.KindRecord && c.Kind != api.KindZone && b.zone(klb) == b.zone(c.Host) && !others {
+	if c.Kind != api.KindRecord && c.Kind != api.KindZone && b.Zone(klb) == b.Zone(c.Host) && !others {
 		names = append(names, klb, rdata.Wildcard+klb)
 	}
 	for _, name := range names {
-		if _, known := b.names[name]; !known {
-			b.names[name] = zone.Steered{Owner: c}
+		if _, known := b.Names[name]; !known {
+			b.Names[name] = Steered{Owner: c}
 		}
 	}
 }
 
 // host makes the names of the claims on one host, the owner first. With apart, the names at and below klb.H' are
 // another's.
-func (b *builder) host(on []*endpoint.Claim, apart bool) {
+func (b *Builder) host(on []*endpoint.Claim, apart bool) {
 	usable, h := on, rdata.Base(on[0].Host)
 	if slices.ContainsFunc(on, (*endpoint.Claim).Empty) {
 		usable = slices.DeleteFunc(slices.Clone(on), (*endpoint.Claim).Empty)
 	}
 	switch {
 	case len(usable) == 0:
-		b.names[on[0].Host] = zone.Steered{Owner: on[0]}
+		b.Names[on[0].Host] = Steered{Owner: on[0]}
 	case !on[0].Pools():
 		b.simple(on[0].Host, usable)
 	default:
@@ -141,12 +139,12 @@ func sameChain(on, wild []*endpoint.Claim) bool {
 }
 
 // simple puts the addresses of claims that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
-func (b *builder) simple(host string, claims []*endpoint.Claim) {
+func (b *Builder) simple(host string, claims []*endpoint.Claim) {
 	var v4, v6 addressList
 	var hostnames []offered
 	ttl, addresses := claims[0].Endpoints[0].TTL, false
 	for _, c := range claims {
-		word := b.word(c)
+		word := b.Word(c)
 		for _, e := range c.Endpoints {
 			list := &v4
 			switch e.Type {
@@ -160,7 +158,7 @@ func (b *builder) simple(host string, claims []*endpoint.Claim) {
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
-	set, why, served := &pool.Set{V4: len(v4.list)}, endpoint.OneCNAME, ""
+	set, why, served := &Set{V4: len(v4.list)}, endpoint.OneCNAME, ""
 	if addresses {
 		set.RRs = append(rdata.Addresses(host, ttl, v4.list), rdata.Addresses(host, ttl, v6.list)...)
 		if v4.said || v6.said {
@@ -168,13 +166,13 @@ func (b *builder) simple(host string, claims []*endpoint.Claim) {
 		}
 		why = endpoint.AddressesWin
 	} else {
-		first, zone := &hostnames[0], b.zone(host)
+		first, zone := &hostnames[0], b.Zone(host)
 		hostnames, served = hostnames[1:], first.Target
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
-		if !(host == zone.Origin || b.static(host)) || b.resolvable(first.claim, host, first.Target, zone) {
+		if !(host == zone.Origin || b.Static(host)) || b.resolvable(first.claim, host, first.Target, zone) {
 			set.RRs = []dns.RR{rdata.CNAME(host, first.TTL, first.Target)}
-			if cells := b.cells(first.claim, first.Target, b.word(first.claim)); cells != (pool.Cells{}) { // nothing to choose, but its state is told
-				set.Cells = []pool.Cells{cells}
+			if cells := b.Cells(first.claim, first.Target, b.Word(first.claim)); cells != (Cells{}) { // nothing to choose, but its state is told
+				set.Cells = []Cells{cells}
 			}
 		}
 	}
@@ -184,13 +182,13 @@ func (b *builder) simple(host string, claims []*endpoint.Claim) {
 		}
 	}
 	set.RRs = slices.Clip(set.RRs)
-	b.names[host] = zone.Steered{Owner: claims[0], Data: set}
+	b.Names[host] = Steered{Owner: claims[0], Data: set}
 }
 
 // resolvable reports whether a claim's hostname at a name that cannot hold a CNAME can be
 // resolved here; where not, it says so (rule 2.7).
-func (b *builder) resolvable(c *endpoint.Claim, name, hostname string, zone *endpoint.ZoneOptions) bool {
-	if b.zone(hostname) != nil {
+func (b *Builder) resolvable(c *endpoint.Claim, name, hostname string, zone *endpoint.ZoneOptions) bool {
+	if b.Zone(hostname) != nil {
 		return true
 	}
 	who := "the Gateway"

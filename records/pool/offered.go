@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"iter"
@@ -26,7 +26,7 @@ type distinction struct {
 // fold returns the endpoints at a name that count, each once: of those with one set identifier
 // and type the oldest, and of CNAMEs that nothing tells apart the first (rule 1.7).
 // Addresses without a set identifier form RRsets together.
-func (b *builder) fold(name string, list []offered) []offered {
+func (b *Builder) fold(name string, list []offered) []offered {
 	if len(list) == 1 {
 		return list // by far the most
 	}
@@ -76,7 +76,7 @@ func (b *builder) fold(name string, list []offered) []offered {
 
 // yield has f give way to an older endpoint at the same name, o. Where both lead to one hostname, f says
 // the rest of it, such as its weight, in vain, and its Gateway is one that it leads to all the same.
-func (b *builder) yield(name string, f offered, o *offered) {
+func (b *Builder) yield(name string, f offered, o *offered) {
 	beside := f.Target == o.Target && len(f.Addrs)+len(o.Addrs) == 0 && f.Geo == o.Geo
 	const conflict = "%s: the set identifier %q belongs to %s %s"
 	switch owner := endpoint.InCluster(o.claim.By, f.claim.By); {
@@ -102,12 +102,12 @@ func (f *offered) claims() iter.Seq[*endpoint.Claim] {
 }
 
 // drop counts an endpoint that is not served, and tells those whose it is why.
-func (b *builder) drop(f *offered, reason, format string, args ...any) {
-	if b.dropped == nil {
-		b.dropped = make(map[*endpoint.Claim]int)
+func (b *Builder) drop(f *offered, reason, format string, args ...any) {
+	if b.Dropped == nil {
+		b.Dropped = make(map[*endpoint.Claim]int)
 	}
 	for c := range f.claims() {
-		b.dropped[c]++
+		b.Dropped[c]++
 		b.note(c, reason, format, args...)
 	}
 }

@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -20,11 +19,11 @@ type path struct {
 	cnames []dns.RR        // from the name on
 	// end is the name that has the addresses, or the hostname; leaf is nil for that.
 	end  string
-	leaf *pool.Leaf
+	leaf *Leaf
 	ttl  uint32 // of the addresses
 	// word and cells are Gateway and Cells of the member.
 	word  *health.Cell
-	cells []pool.Cells
+	cells []Cells
 	// setID is the last set identifier on the way, "" for none.
 	setID  string
 	weight uint64
@@ -51,22 +50,22 @@ func (p *path) unite(o *path) {
 		return
 	}
 	if p.cells != nil || o.cells != nil {
-		p.cells = []pool.Cells{p.said().With(o.said())}
+		p.cells = []Cells{p.said().With(o.said())}
 	}
-	p.word = pool.Better(p.word, o.word)
+	p.word = Better(p.word, o.word)
 }
 
 // said returns what is said of the hostname that the way leads to.
-func (p *path) said() pool.Cells {
+func (p *path) said() Cells {
 	if p.cells != nil {
 		return p.cells[0]
 	}
-	return pool.Cells{Gateway: p.word}
+	return Cells{Gateway: p.word}
 }
 
 // checked reports whether what the way leads to has a check.
 func (p path) checked() bool {
-	return p.claim.Checked() || slices.ContainsFunc(p.cells, func(c pool.Cells) bool { return c.Joined != nil })
+	return p.claim.Checked() || slices.ContainsFunc(p.cells, func(c Cells) bool { return c.Joined != nil })
 }
 
 // maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three. It bounds the ways from all names
@@ -321,26 +320,26 @@ type leafList struct {
 
 // add adds the addresses of an offer, with what each of its claims has to say of them: one cluster's word and check count
 // for its own (rules 4.1 and 4.5).
-func (l *leafList) add(b *builder, f *offered) {
+func (l *leafList) add(b *Builder, f *offered) {
 	list := &l.v4
 	if f.Type == dns.TypeAAAA {
 		list = &l.v6
 	}
 	addrs := b.fitting(list, f.claim, f.Endpoint)
 	for c := range f.claims() {
-		word := b.word(c)
+		word := b.Word(c)
 		if !l.any {
 			l.word, l.any = word, true
 		}
-		l.word = pool.Better(l.word, word)
+		l.word = Better(l.word, word)
 		list.add(b, c, word, addrs)
 	}
 }
 
 // done makes the way to what has been gathered.
 func (l *leafList) done() {
-	l.leaf = &pool.Leaf{V4: l.v4.list, V6: l.v6.list}
-	only := func(c pool.Cells) bool { return c != pool.Cells{Gateway: l.word} }
+	l.leaf = &Leaf{V4: l.v4.list, V6: l.v6.list}
+	only := func(c Cells) bool { return c != Cells{Gateway: l.word} }
 	v4, v6 := l.v4.all(), l.v6.all()
 	if slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
 		l.cells = slices.Concat(v4, v6)
@@ -348,15 +347,15 @@ func (l *leafList) done() {
 }
 
 // saidOf returns what is said of the hostname that an offer leads to, as a member has it.
-func (b *builder) saidOf(f *offered) (word *health.Cell, cells []pool.Cells) {
-	word = b.word(f.claim)
-	all := b.cells(f.claim, f.Target, word)
+func (b *Builder) saidOf(f *offered) (word *health.Cell, cells []Cells) {
+	word = b.Word(f.claim)
+	all := b.Cells(f.claim, f.Target, word)
 	for _, c := range f.also {
-		own := b.word(c)
-		word, all = pool.Better(word, own), all.With(b.cells(c, f.Target, own))
+		own := b.Word(c)
+		word, all = Better(word, own), all.With(b.Cells(c, f.Target, own))
 	}
-	if all != (pool.Cells{Gateway: word}) {
-		cells = []pool.Cells{all}
+	if all != (Cells{Gateway: word}) {
+		cells = []Cells{all}
 	}
 	return word, cells
 }
@@ -377,7 +376,7 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 }
 
 // fitting returns the addresses of an endpoint that there is room for in a list, and tells its claim of others.
-func (b *builder) fitting(l *addressList, c *endpoint.Claim, e *endpoint.Endpoint) []netip.Addr {
+func (b *Builder) fitting(l *addressList, c *endpoint.Claim, e *endpoint.Endpoint) []netip.Addr {
 	addrs := l.fitting(e.Addrs)
 	if len(addrs) < len(e.Addrs) {
 		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served", endpoint.TrimDot(e.Name), endpoint.MaxAtName)

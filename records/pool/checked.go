@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"cmp"
@@ -9,31 +9,30 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// word returns the cell of the claim's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
+// Word returns the cell of the claim's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
 // where nothing is said.
-func (b *builder) word(c *endpoint.Claim) *health.Cell {
+func (b *Builder) Word(c *endpoint.Claim) *health.Cell {
 	// Of two annotations the stricter counts; what the operator of this server says goes before both.
 	word := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))
-	if o, ok := health.ParseOverride(b.overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
+	if o, ok := health.ParseOverride(b.Overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
 		word = o
 	}
-	return pool.Word(word, c.Gateway.Programmed == api.ConditionFalse)
+	return Word(word, c.Gateway.Programmed == api.ConditionFalse)
 }
 
 // annotationOverride is the operator's word about a Gateway, or about all that a policy publishes.
 const annotationOverride = "kuadrant.io/health-override"
 
 // fallbackOf returns how far answers for the claim's host may be from the client.
-func fallbackOf(c *endpoint.Claim) pool.Fallback {
-	f, _ := pool.ParseFallback(c.Policy.Annotations[pool.AnnotationFallback])
+func fallbackOf(c *endpoint.Claim) Fallback {
+	f, _ := ParseFallback(c.Policy.Annotations[AnnotationFallback])
 	return f
 }
 
-// noteAnnotations reports annotations with values that mean nothing, and checks that cannot be used.
-func noteAnnotations(t *endpoint.Target) {
+// NoteAnnotations reports annotations with values that mean nothing, and checks that cannot be used.
+func NoteAnnotations(t *endpoint.Target) {
 	if t.Gateway == nil {
 		return
 	}
@@ -51,9 +50,9 @@ func noteAnnotations(t *endpoint.Target) {
 		}
 		override(p, "Gateway "+t.Gateway.Name, t.Gateway.Annotations)
 		override(p, "the policy", p.Annotations)
-		if value := p.Annotations[pool.AnnotationFallback]; value != "" {
-			if _, ok := pool.ParseFallback(value); !ok {
-				note(p, "the policy", pool.AnnotationFallback, value, "any, default or none")
+		if value := p.Annotations[AnnotationFallback]; value != "" {
+			if _, ok := ParseFallback(value); !ok {
+				note(p, "the policy", AnnotationFallback, value, "any, default or none")
 			}
 		}
 	}
@@ -68,43 +67,43 @@ func overrideOf(annotations map[string]string) health.Override {
 	return o
 }
 
-// cells returns the cells that say whether one address or hostname of a claim works, and has it checked. word is that on
+// Cells returns the cells that say whether one address or hostname of a claim works, and has it checked. word is that on
 // the Gateway.
-func (b *builder) cells(c *endpoint.Claim, address string, word *health.Cell) pool.Cells {
-	cells := pool.Cells{Gateway: word}
-	if !b.probed(c) {
+func (b *Builder) Cells(c *endpoint.Claim, address string, word *health.Cell) Cells {
+	cells := Cells{Gateway: word}
+	if !b.Probed(c) {
 		return cells
 	}
 	address = endpoint.TrimDot(address)
-	if c.Checked() && !b.probesOff {
-		cells.Check = b.watch(b.claimTarget(c, c.Policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
+	if c.Checked() && !b.ProbesOff {
+		cells.Check = b.Watch(b.ClaimTarget(c, c.Policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
 	}
 	cells.Joined = b.join(c, address, cells.Check)
-	if o, ok := health.ParseOverride(b.overrides.Target(address)); ok {
-		cells.Check, cells.Joined = pool.Word(o, false), nil // the checks go on beneath it
+	if o, ok := health.ParseOverride(b.Overrides.Target(address)); ok {
+		cells.Check, cells.Joined = Word(o, false), nil // the checks go on beneath it
 	}
 	return cells
 }
 
 // sourceOf returns the claim's object as members have it.
-func sourceOf(c *endpoint.Claim) pool.Source {
-	of := pool.Source{Object: c.By, Kind: c.Kind, Check: c.Check()}
+func sourceOf(c *endpoint.Claim) Source {
+	of := Source{Object: c.By, Kind: c.Kind, Check: c.Check()}
 	if c.Kind == api.KindDNSPolicy {
 		of.Gateway = c.Gateway
 	}
 	return of
 }
 
-// claimTarget returns what is checked of one address of the claim (rule 4.2) under a version of its policy, without its
+// ClaimTarget returns what is checked of one address of the claim (rule 4.2) under a version of its policy, without its
 // cell.
-func (b *builder) claimTarget(c *endpoint.Claim, policy *api.DNSPolicy, address string) *health.Target {
+func (b *Builder) ClaimTarget(c *endpoint.Claim, policy *api.DNSPolicy, address string) *health.Target {
 	h := policy.HealthCheck
 	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, endpoint.TrimDot(c.Host)), c.Secure(h.Port))
 }
 
 // claimTargetBefore returns what the claim's object had checked before its last change; nil for nothing.
-func (b *builder) claimTargetBefore(c *endpoint.Claim, address string) *health.Target {
-	in := b.before(c.By.Cluster)
+func (b *Builder) claimTargetBefore(c *endpoint.Claim, address string) *health.Target {
+	in := b.Before(c.By.Cluster)
 	if in == nil {
 		return nil
 	}
@@ -119,11 +118,11 @@ func (b *builder) claimTargetBefore(c *endpoint.Claim, address string) *health.T
 	if p == nil || p == c.Policy || p.HealthCheck == nil || p.CheckInvalid != "" {
 		return nil
 	}
-	return b.claimTarget(c, p, address)
+	return b.ClaimTarget(c, p, address)
 }
 
-// checkText says what is to be checked, and how; "" for nothing.
-func checkText(h *api.HealthCheck) string {
+// CheckText says what is to be checked, and how; "" for nothing.
+func CheckText(h *api.HealthCheck) string {
 	if h == nil {
 		return ""
 	}
@@ -146,7 +145,7 @@ func checkText(h *api.HealthCheck) string {
 
 // target returns what an object, a policy or a probe, has checked at an address, without its cell. secure tells whether
 // gRPC speaks TLS there.
-func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
+func (b *Builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
 	t := &health.Target{
 		Check: health.Check{
 			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: endpoint.TrimDot(host), Insecure: h.AllowInsecureCertificate,
@@ -162,7 +161,7 @@ func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string,
 		t.Path = ""
 	case health.HTTP, health.HTTPS, health.GRPCS:
 	}
-	if name := headersOf(h, of); name != "" {
+	if name := HeadersOf(h, of); name != "" {
 		t.Headers = of.Cluster + "/" + name
 		t.Values, t.Missing = b.values(of.Cluster, name)
 	}
@@ -172,7 +171,7 @@ func (b *builder) target(h *api.HealthCheck, of *api.Meta, address, host string,
 var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HTTPS, api.TCP: health.TCP, api.GRPC: health.GRPC}
 
 // codes returns the list of expected status codes as text, one piece of memory for the targets of one policy.
-func (b *builder) codes(h *api.HealthCheck) string {
+func (b *Builder) codes(h *api.HealthCheck) string {
 	if b.expected.of == nil || b.expected.of != h {
 		b.expected.of, b.expected.text = h, codesText(h)
 	}

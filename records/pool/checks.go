@@ -1,4 +1,4 @@
-package records
+package pool
 
 import (
 	"iter"
@@ -25,9 +25,6 @@ type Checks struct {
 	// where any may.
 	changed []string
 }
-
-// Checks returns the targets that are to be checked.
-func (s *Snapshot) Checks() *Checks { return &s.checks }
 
 // Get returns the target of that key.
 func (c *Checks) Get(key string) (*health.Target, bool) {
@@ -66,8 +63,8 @@ func (c *Checks) Len() int { return c.all.Len() }
 // was compiled from; nil where any may. The caller must not change the slice.
 func (c *Checks) Changed() []string { return c.changed }
 
-// sameCells reports whether the targets that are in both have the same cells.
-func (c *Checks) sameCells(o *Checks) bool {
+// SameCells reports whether the targets that are in both have the same cells.
+func (c *Checks) SameCells(o *Checks) bool {
 	for key, w := range c.all.All() {
 		if other, ok := o.Get(key); ok && other.Cell != w.target.Cell {
 			return false
@@ -76,8 +73,8 @@ func (c *Checks) sameCells(o *Checks) bool {
 	return true
 }
 
-// checkEdit is the next version of Checks.
-type checkEdit struct {
+// CheckEdit is the next version of Checks.
+type CheckEdit struct {
 	before Checks // of the snapshot before
 	edit   *tree.Edit[*watched]
 	// touched are the keys that came or went.
@@ -85,35 +82,26 @@ type checkEdit struct {
 	// user has checked what is watched from now on; used are the keys of that, once
 	// for each use.
 	user string
-	used []string
+	Used []string
 	// generation is that of the snapshot that the edit is for.
 	generation uint32
 	recalled   map[string]health.State // Options.Health
 }
 
-// newCheckEdit returns the next version of what base has checked; nil is nothing. Targets that last has checked, which may be
-// nil too, keep their cells.
-func newCheckEdit(base, last *Snapshot, generation uint32) *checkEdit {
-	e := &checkEdit{touched: make(map[string]struct{}), generation: generation}
-	if last != nil {
-		e.before = last.checks
-	}
-	var from tree.Map[*watched]
-	if base != nil {
-		from = base.checks.all
-	}
-	e.edit = from.Edit()
-	return e
+// edit returns the next version of c, for the snapshot of a generation. Targets that last has keep their cells; recalled has
+// what is known of others, by their keys.
+func (c *Checks) Edit(last Checks, generation uint32, recalled map[string]health.State) *CheckEdit {
+	return &CheckEdit{before: last, edit: c.all.Edit(), touched: make(map[string]struct{}), generation: generation, recalled: recalled}
 }
 
-// begin makes user the one that has the next targets checked.
-func (e *checkEdit) begin(user string) { e.user, e.used = user, nil }
+// Begin makes user the one that has the next targets checked.
+func (e *CheckEdit) Begin(user string) { e.user, e.Used = user, nil }
 
-// watch has t checked, and returns its cell. A target that was checked before
+// Watch has t checked, and returns its cell. A target that was checked before
 // keeps its cell, with other headers too; one whose terms alone are new begins with
 // what its owner knew under the others (rule 4.7): was is what the same object had
 // checked there before, nil for nothing. It is called where that matters.
-func (e *checkEdit) watch(t *health.Target, was func() *health.Target) *health.Cell {
+func (e *CheckEdit) Watch(t *health.Target, was func() *health.Target) *health.Cell {
 	key := t.Key()
 	w, ok := e.edit.Get(key)
 	if !ok {
@@ -135,18 +123,18 @@ func (e *checkEdit) watch(t *health.Target, was func() *health.Target) *health.C
 		e.touch(w)
 	}
 	w.users.add(e.user)
-	e.used = append(e.used, w.key)
+	e.Used = append(e.Used, w.key)
 	return w.target.Cell
 }
 
 // touch puts w in place, as one that differs from the one before.
-func (e *checkEdit) touch(w *watched) {
+func (e *CheckEdit) touch(w *watched) {
 	e.edit.Set(w.key, w)
 	e.touched[w.key] = struct{}{}
 }
 
 // own returns w as one that may be changed.
-func (e *checkEdit) own(w *watched) *watched {
+func (e *CheckEdit) own(w *watched) *watched {
 	if w.generation != e.generation {
 		w = &watched{w.key, w.target, w.users.copied(), e.generation}
 		e.edit.Set(w.key, w)
@@ -156,7 +144,7 @@ func (e *checkEdit) own(w *watched) *watched {
 
 // known returns what was has found, where it asked the same as t under other terms.
 // What others have found says nothing: their terms may be such that nothing is up.
-func (e *checkEdit) known(t, was *health.Target) health.Word {
+func (e *CheckEdit) known(t, was *health.Target) health.Word {
 	if was == nil || was.Check != t.Check || was.Expected != t.Expected {
 		return 0
 	}
@@ -166,8 +154,8 @@ func (e *checkEdit) known(t, was *health.Target) health.Word {
 	return 0
 }
 
-// release ends one use of each key by user.
-func (e *checkEdit) release(user string, keys []string) {
+// Release ends one use of each key by user.
+func (e *CheckEdit) Release(user string, keys []string) {
 	for _, key := range keys {
 		w, _ := e.edit.Get(key)
 		w = e.own(w)
@@ -178,8 +166,8 @@ func (e *checkEdit) release(user string, keys []string) {
 	}
 }
 
-// finish returns the edited checks.
-func (e *checkEdit) finish(anew bool) Checks {
+// Finish returns the edited checks.
+func (e *CheckEdit) Finish(anew bool) Checks {
 	c := Checks{all: e.edit.Map()}
 	if anew {
 		return c

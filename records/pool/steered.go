@@ -1,0 +1,12 @@
+package pool
+
+import "github.com/coredns-kuadrant/kuadrant/records/endpoint"
+
+// Steered is the steered data of one name. Where Data is nil, the name is claimed but has no data (rule 1.5).
+type Steered struct {
+	Owner *endpoint.Claim
+	Data  Data
+}
+
+// Inner reports whether s belongs to a name below klb, or has no data.
+func (s *Steered) Inner() bool { return s.Data == nil || s.Data.Inner() }

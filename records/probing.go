@@ -1,0 +1,187 @@
+package records
+
+import (
+	"iter"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+)
+
+// probes renews the index of probes, and notes what those say of that changed.
+func (c *compiler) probes() {
+	for i, e := range c.clusters {
+		index := e.state.probes.Edit()
+		if c.prev == nil {
+			for _, p := range e.in.Probes.All() {
+				if pool.UsableProbe(p, c.next.opt) {
+					index.Set(c.builder.ProbeKey(p), p)
+					c.beginAlone(p)
+				}
+			}
+			e.state.probes = index.Map()
+			continue
+		}
+		before := c.prev.in.Clusters[i]
+		for _, ref := range e.in.Changed {
+			if ref.Kind == api.KindProbe {
+				old, _ := before.Probes.Get(ref.Name)
+				p, _ := e.in.Probes.Get(ref.Name)
+				c.renewProbe(e, index, old, p)
+			}
+		}
+		for _, namespace := range e.again {
+			for _, p := range e.in.Probes.Beginning(namespace + "/") {
+				if pool.HeadersOf(&p.Check, &p.Meta) != "" && pool.UsableProbe(p, c.next.opt) {
+					c.endAlone(p)
+					c.beginAlone(p)
+					e.concerns(&c.builder, p)
+				}
+			}
+		}
+		e.state.probes = index.Map()
+	}
+}
+
+// renewProbe puts a probe in place of old, one of them nil where it has come or gone.
+// One that says nothing, or the same as before, concerns nobody.
+func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckProbe], old, p *api.HealthCheckProbe) {
+	b, before, after := &c.builder, "", ""
+	if old != nil && pool.UsableProbe(old, c.next.opt) {
+		before = b.ProbeKey(old)
+	}
+	if p != nil && pool.UsableProbe(p, c.next.opt) {
+		after = b.ProbeKey(p)
+	}
+	same := before == after
+	switch {
+	case same && before == "":
+		return
+	case same && b.ProbesOff:
+		same = b.Said(old) == b.Said(p)
+	case same:
+		same = b.ProbeTarget(old).Key() == b.ProbeTarget(p).Key()
+	}
+	if before != "" && !same {
+		index.Delete(before)
+		c.endAlone(old)
+		e.concerns(b, old)
+	}
+	if after == "" {
+		return
+	}
+	index.Set(after, p)
+	if !same {
+		c.beginAlone(p)
+		e.concerns(b, p)
+	}
+}
+
+// beginAlone begins the check that a probe has by itself, where it needs no name for
+// that: where the operator allows it (rule 4.10).
+func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
+	if pool.Alone(p, c.next.opt) {
+		c.checks.Begin(pool.ProbeUser(p))
+		c.builder.Watch(c.builder.ProbeTarget(p), func() *health.Target { return c.builder.ProbeTargetBefore(p) })
+	}
+}
+
+// endAlone ends what beginAlone began.
+func (c *compiler) endAlone(p *api.HealthCheckProbe) {
+	if pool.Alone(p, c.next.opt) {
+		c.checks.Release(pool.ProbeUser(p), []string{c.builder.ProbeTarget(p).Key()})
+	}
+}
+
+// subjects are what probes of one namespace are about.
+type subjects struct {
+	addresses map[string]bool
+	// about holds an address, a slash, and each beginning of a key's part that
+	// finds one of the probes.
+	about map[string]bool
+}
+
+// add adds what a probe is about.
+func (s *subjects) add(b *pool.Builder, p *api.HealthCheckProbe) {
+	if s.addresses == nil {
+		s.addresses, s.about = make(map[string]bool), make(map[string]bool)
+	}
+	s.addresses[p.Address] = true
+	for beginning := range pool.Beginnings(b.About(p)) {
+		s.about[p.Address+"/"+beginning] = true
+	}
+}
+
+// meet tells whether one of the probes is meant for a claim, which meant has been
+// returned for. at is the addresses of s.
+func (s *subjects) meet(c *endpoint.Claim, at targetSet, meant []string) bool {
+	for address := range at.in(c.Targets) {
+		for _, about := range meant {
+			if s.about[address+"/"+about] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// concerns notes that a probe has come, gone or changed. What names do in the
+// compile under way is marked later, with one look at each namespace.
+func (e *clusterEdit) concerns(b *pool.Builder, p *api.HealthCheckProbe) {
+	namespace := p.Namespace()
+	s := e.concerned[namespace]
+	if s == nil {
+		s = new(subjects)
+		if e.concerned == nil {
+			e.concerned = make(map[string]*subjects)
+		}
+		e.concerned[namespace] = s
+	}
+	s.add(b, p)
+}
+
+// markProbed marks what the probes are meant for that have changed, or whose headers
+// have. Claims that are new are marked anyway.
+func (c *compiler) markProbed() {
+	for i, e := range c.clusters {
+		for namespace, s := range e.concerned {
+			at := newTargetSet(s.addresses)
+			for cl := range c.prev.clusters[i].claims(namespace) {
+				if at.meets(cl.Targets) && s.meet(cl, at, c.builder.Meant(cl)) {
+					c.change(cl)
+				}
+			}
+		}
+	}
+}
+
+// claims yields the claims of a namespace.
+func (s *clusterState) claims(namespace string) iter.Seq[*endpoint.Claim] {
+	return func(yield func(*endpoint.Claim) bool) {
+		for _, t := range s.targets.Beginning(namespace + "/") {
+			for _, cl := range t.Claims {
+				if !yield(cl) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// mark marks all that a Gateway publishes, markAt what it publishes at one of the
+// targets.
+func (c *compiler) mark(t *endpoint.Target) {
+	for _, cl := range t.Claims {
+		c.change(cl)
+	}
+}
+
+func (c *compiler) markAt(t *endpoint.Target, at targetSet) {
+	for _, cl := range t.Claims {
+		if at.meets(cl.Targets) {
+			c.change(cl)
+		}
+	}
+}
