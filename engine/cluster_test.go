@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -219,5 +220,27 @@ func (w *clusterWorld) check() {
 		next := *c
 		next.Changed, next.Inferred = nil, nil
 		w.at.now = &next
+	}
+}
+
+// TestReloadSharesNoTree: the old source may edit its trees while the new engine
+// completes what its own source has published.
+func TestReloadSharesNoTree(t *testing.T) {
+	f := &fakeSource{name: "c", place: "api"}
+	old := f.cluster(hosts{"a": "192.0.2.1"})
+	at := newCluster("api", "c")
+	first := &feed{name: "c", source: f, last: old}
+	at.merge([]*feed{first}, first)
+	var source sync.WaitGroup
+	source.Go(func() {
+		old.Gateways.Edit()
+		old.Policies.Edit()
+	})
+	again := &feed{name: "c", source: f, last: &api.Cluster{Name: "c", UID: "api"}}
+	at.merge([]*feed{again}, again)
+	source.Wait()
+	c := at.now
+	if c.Gateways.Len() != 1 || c.Policies.Len() != 1 {
+		t.Errorf("%d Gateways and %d policies, want 1 of each", c.Gateways.Len(), c.Policies.Len())
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // TestGuardProperty lets hosts come, change and go in any way, and engines reload: a host that
@@ -64,8 +62,7 @@ func (w *guardWorld) start() {
 	for i, f := range w.feeds {
 		w.feeds[i] = &fakeSource{name: f.name, place: f.place}
 	}
-	zones := []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}, {Origin: "sub.example.com.", TTL: 60, LoadBalancedTTL: 300}}
-	w.now = followWith(w.T, before, zones, w.feeds...)
+	w.now = beginWith(w.T, "", before, func(_ *Engine, s *settings) { s.opt = simpleOptions(60, "example.com.", "sub.example.com.") }, w.feeds...)
 	if before != nil {
 		w.check() // before anything is listed
 	}
@@ -198,11 +195,11 @@ func (w *guardWorld) settle() {
 			w.Errorf("%d names of %s are counted at the end", n, origin)
 		}
 	}
-	g := w.now.plugin.engine.guard
-	if g.holds("c") || g.holds("d") || len(w.now.plugin.engine.Held()) > 0 {
+	g := w.now.e.guard
+	if g.holds("c") || g.holds("d") || len(w.now.e.Held()) > 0 {
 		w.Error("objects are held at the end")
 	}
-	for _, c := range w.now.plugin.engine.Snapshot().Objects().Clusters {
+	for _, c := range w.now.e.Snapshot().Objects().Clusters {
 		i := slices.IndexFunc(w.feeds, func(f *fakeSource) bool { return f.name == c.Name })
 		for _, k := range everything()[:3] {
 			if got := c.Count(k); got != len(w.truth[i]) {

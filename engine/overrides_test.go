@@ -61,7 +61,7 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 		}, nothing, 3},
 	} {
 		step.do()
-		if got := listOverrides(f.overrides()); got != step.want || said.warnings() != step.said {
+		if got := listOverrides(f.overrides()); got != step.want || said.said("warning: ") != step.said {
 			t.Errorf("%s: %s, want %s; said %q", step.name, got, step.want, said.log)
 		}
 	}

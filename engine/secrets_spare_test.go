@@ -4,126 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
 	"k8s.io/client-go/rest"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
 	"github.com/coredns-kuadrant/kuadrant/source"
 )
-
-// created is r of a Secret that was created then.
-func created(r *source.Remote, at int64) *source.Remote {
-	r.Created = at
-	return r
-}
-
-// showGeo publishes one host with a chain, which has the cluster's UID in the names of its leaves.
-func showGeo(f *fakeSource, address string) {
-	c := f.cluster(hosts{"b": address})
-	for k := range c.Listings {
-		c.Listings[k] = api.Listed
-	}
-	p, _ := c.Policies.Get("ns/b")
-	p.Strategy, p.DefaultWeight = api.WeightedGeo, 120
-	f.send(c)
-}
-
-// TestSpareSecret: two Secrets for one cluster are one cluster with a spare feed. The older one answers; when it goes, the other
-// does, without a new list and under the same names of leaves (rule 2.3). A cluster whose Secret is renamed is never gone.
-func TestSpareSecret(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r, s := followBesideLocal(t, nil)
-		all := []*source.Remote{created(secretOf("east", "e"), 1), created(secretOf("east-1", "e"), 2)}
-		s.show(all[:1])
-		showGeo(s.feed("east"), "192.0.2.2")
-		chain := func() string {
-			reply, _ := ask(t, r.plugin, t.Context(), question("b.example.com.", 1))
-			return fmt.Sprint(reply.Answer)
-		}
-		before := chain()
-		s.show(all)
-		r.expect("the second is away", "b=192.0.2.2", "no=NXDOMAIN")
-		spare := s.feed("east-1")
-		showGeo(spare, "192.0.2.2")
-		r.expectClusters("east", "local")
-		if told := problemOf(r.plugin.engine, "east-1"); !strings.Contains(told, `the cluster "east" under another name`) || !strings.Contains(told, "stands by") {
-			t.Errorf("told is %q", told)
-		}
-		s.show(all[1:])
-		if after := chain(); after != before || s.feed("east-1") != spare {
-			t.Errorf("the chain was\n%s\nand is\n%s", before, after)
-		}
-		r.expectClusters("east-1", "local")
-		for _, c := range r.plugin.engine.Snapshot().Objects().Clusters {
-			for name, p := range c.Policies.All() {
-				if p.Cluster != c.Name {
-					t.Errorf("DNSPolicy %s of cluster %q says that it is of %q", name, c.Name, p.Cluster)
-				}
-			}
-		}
-		showGeo(spare, "192.0.2.3")
-		r.expect("it is followed", "b=192.0.2.3")
-		s.show([]*source.Remote{})
-		r.expect("and none is left", "b=NXDOMAIN")
-	})
-	synctest.Test(t, func(t *testing.T) { // the older one comes later, and takes over kind by kind
-		r, s := followBesideLocal(t, nil)
-		all := []*source.Remote{created(secretOf("new", "e"), 2), created(secretOf("old", "e"), 1)}
-		s.show(all[:1])
-		s.feed("new").show(hosts{"b": "192.0.2.2"})
-		s.show(all)
-		s.feed("old").show(hosts{"b": "192.0.2.3"}, api.KindGateway)
-		r.expectClusters("local", "old")
-		r.expect("it may not list Gateways", "b=192.0.2.2")
-		s.feed("old").show(hosts{"b": "192.0.2.3"})
-		r.expect("it may", "b=192.0.2.3")
-		s.show(all[:1])
-		r.expect("and it goes", "b=192.0.2.2")
-	})
-	synctest.Test(t, func(t *testing.T) { // the first leads to another cluster, which is away
-		r, s := followBesideLocal(t, nil)
-		both := []*source.Remote{created(secretOf("east", "e"), 1), created(secretOf("east-1", "e"), 2)}
-		s.show(both)
-		s.feed("east").show(hosts{"b": "192.0.2.2"})
-		s.feed("east-1").show(hosts{"b": "192.0.2.2"})
-		s.show([]*source.Remote{created(secretOf("east", "other"), 1), both[1]})
-		r.expect("before the new server is listed", "b=192.0.2.2", "no=NXDOMAIN")
-		s.feed("east").show(hosts{"n": "192.0.2.3"})
-		r.expect("it is listed", "b=192.0.2.2", "n=192.0.2.3")
-		r.expectClusters("east", "east-1", "local")
-	})
-}
-
-// TestSecretNeverForCorefile: what a Secret's feed has read never stands in for what a line of the Corefile reads, whatever that may
-// not list. When the line goes, the Secret's cluster is answered with at once.
-func TestSecretNeverForCorefile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		corp := &fakeSource{name: "corp", place: "corp", uid: "https://e"}
-		first, s := followBesideLocal(t, nil, corp)
-		all := []*source.Remote{secretOf("east", "e")}
-		s.show(all)
-		s.feed("east").show(hosts{"b": "192.0.2.2", "c": "192.0.2.3"})
-		first.expect("the line is away", "b=192.0.2.2")
-		corp.show(hosts{"b": "192.0.2.4"}, api.KindDNSPolicy)
-		first.expect("the line may not list policies", "b=SERVFAIL", "c=SERVFAIL", "a=192.0.2.1")
-		first.expectClusters("corp", "local")
-		if told := problemOf(first.plugin.engine, "east"); !strings.Contains(told, "it is not used") {
-			t.Errorf("told is %q", told)
-		}
-		corp.show(hosts{"b": "192.0.2.4"})
-		first.expect("it may", "b=192.0.2.4", "c=NXDOMAIN")
-		second := *first
-		e := first.plugin.engine
-		apply(t, e, &settings{opt: simpleOptions(60), feeds: e.settings().feeds[:1], secrets: e.settings().secrets})
-		second.expect("the line is gone", "a=192.0.2.1", "b=192.0.2.2", "c=192.0.2.3")
-		second.expectClusters("east", "local")
-	})
-}
 
 // writings are the writers that run, as the servers that they write to see them, which do not answer.
 type writings struct {

@@ -17,7 +17,7 @@ import (
 func TestStructureAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, e := &fakeSource{name: "c", place: "api"}, New(log, nil)
-		r := &running{t: t, plugin: &answerer{block: &served{Zones: []string{"example.com."}, ZoneSet: map[string]bool{"example.com.": true}}, engine: e}}
+		r := &running{t: t, e: e, zones: map[string]bool{"example.com.": true}}
 		var mu sync.Mutex
 		var story []string
 		begin := func() {

@@ -2,20 +2,15 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/controller"
@@ -23,50 +18,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	statefile "github.com/coredns-kuadrant/kuadrant/state"
 )
-
-// TestStateUnderAnotherCorefile: what the Corefile does not have read any more is not used,
-// and what the state does not know denies nothing.
-func TestStateUnderAnotherCorefile(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeSource{name: "c", place: "api"}
-		selected := func(selection string, not ...api.Kind) func(*Engine, *settings) {
-			return func(_ *Engine, s *settings) {
-				s.selection = selection
-				s.reads.Kinds = slices.DeleteFunc(everything(), func(k api.Kind) bool { return slices.Contains(not, k) })
-			}
-		}
-		first := beginWith(t, dir, nil, selected("some"), f)
-		f.show(hosts{"a": "192.0.2.1"})
-		time.Sleep(time.Minute)
-		for _, c := range []struct {
-			selection string
-			not       []api.Kind
-			a, no     string
-		}{
-			{"some", nil, "192.0.2.1", "NXDOMAIN"},
-			{"some", []api.Kind{api.KindSecret}, "192.0.2.1", "NXDOMAIN"},
-			{"some", []api.Kind{api.KindDNSPolicy}, "NXDOMAIN", "NXDOMAIN"},
-			{"more", nil, "192.0.2.1", "SERVFAIL"},
-		} {
-			r := beginWith(t, dir, nil, selected(c.selection, c.not...), &fakeSource{name: "c", place: "api"})
-			r.expect(fmt.Sprint(c.selection, c.not), "a="+c.a, "no="+c.no)
-		}
-		first.e.Stop()
-		f = &fakeSource{name: "c", place: "api"}
-		without := beginWith(t, dir, nil, selected("some", api.KindRecord), f)
-		all := f.cluster(hosts{"a": "192.0.2.1"})
-		for k := range all.Listings {
-			all.Listings[k] = api.Listed
-		}
-		all.Listings[api.KindRecord] = api.NotWatched
-		f.send(all)
-		without.expect("without Records", "a=192.0.2.1", "no=NXDOMAIN")
-		without.e.Stop()
-		r := beginWith(t, dir, nil, selected("some"), &fakeSource{name: "c", place: "api"})
-		r.expect("with Records, of which nothing is known", "a=192.0.2.1", "no=SERVFAIL")
-	})
-}
 
 // TestStateOfSecrets: no header comes from the state: a check that needs some waits for its
 // Secret as at any start; providers narrow as before, and `secrets off` uses none of them.
@@ -176,16 +127,16 @@ func TestStateOfHealth(t *testing.T) {
 		for range 20 {
 			second.expect("down from the state", "a=127.0.8.2")
 		}
-		if second.plugin.Ready() {
+		if second.e.Ready() {
 			t.Error("ready before the first checks")
 		}
 		time.Sleep(2 * time.Second)
 		second.expect("one success, where two are needed", "a=127.0.8.2")
-		if !second.plugin.Ready() {
+		if !second.e.Ready() {
 			t.Error("not ready after the first checks")
 		}
 		time.Sleep(time.Minute)
-		reply, _ := ask(t, second.plugin, context.Background(), question("a.example.com.", dns.TypeA))
+		reply := second.reply("a")
 		if len(reply.Answer) != 2 {
 			t.Errorf("after two successes: %v", reply.Answer)
 		}
@@ -245,6 +196,28 @@ func TestStateOfOwners(t *testing.T) {
 		refused.expect("ConfigMaps may not be read", "shared=192.0.2.1")
 		if _, err := os.Stat(filepath.Join(dir, statefile.Name)); errors.Is(err, os.ErrNotExist) {
 			t.Error("there is no state")
+		}
+	})
+}
+
+// TestStaleFromTheFirstAnswer: who is told of the first snapshot of the state is told that it comes from there.
+func TestStaleFromTheFirstAnswer(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeSource{name: "c", place: "api"}
+		first := begin(t, dir, nil, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		first.e.Stop()
+		asked := 0
+		beginWith(t, dir, nil, func(e *Engine, _ *settings) {
+			e.tell = told(func() {
+				if asked++; !e.Current().Stale() {
+					t.Error("a snapshot of the state passes for a fresh one")
+				}
+			})
+		}, &fakeSource{name: "c", place: "api"})
+		if asked == 0 {
+			t.Error("nothing was told of the first snapshot")
 		}
 	})
 }
