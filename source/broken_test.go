@@ -16,7 +16,7 @@ func TestDirectoryBroken(t *testing.T) {
 	f.start()
 	before := f.objects("g ns/a", "g ns/b")
 
-	f.write("a.yaml", manifest("ns", "c")+"---\nkind: [\n")
+	f.replace("a.yaml", manifest("ns", "c")+"---\nkind: [\n")
 	f.log("a.yaml", "line 11", "stay until")
 	eventually(t, "not synced", func() bool { return !f.stats.Synced() })
 	f.write("b.yaml", manifest("ns", "d"))
@@ -24,7 +24,7 @@ func TestDirectoryBroken(t *testing.T) {
 	if gatewayOf(t, c, "ns/a") != gatewayOf(t, before, "ns/a") || !c.Complete() {
 		t.Error("a broken file changed what it gave before")
 	}
-	f.write("a.yaml", manifest("ns", "c"))
+	f.replace("a.yaml", manifest("ns", "c"))
 	f.objects("g ns/c", "g ns/d")
 	f.goodNews("a.yaml: read again")
 	eventually(t, "synced", f.stats.Synced)

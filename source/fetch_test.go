@@ -119,6 +119,8 @@ func TestSecretsHoldNothingUp(t *testing.T) {
 	close(get)
 	f.objects(append(want, "g "+ns+"/g")...)
 	f.wait("the listing", func() bool { return f.newest().Listings[api.KindSecret] == api.Listed })
+	mu.Lock()
+	defer mu.Unlock()
 	if most != maxFetches {
 		t.Errorf("%d requests at a time", most)
 	}

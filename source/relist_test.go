@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,12 +41,14 @@ func TestKubernetesRelist(t *testing.T) {
 			eventually(t, "not synced", func() bool { return !f.stats.Synced() })
 			removeObject(t, s, manifest(ns, "b"))
 			setAddress(t, s, ns, "c", "192.0.2.9")
-			listed := f.line.requests("gateways", "limit=") + f.line.requests("gateways", "sendInitialEvents")
+			var listed atomic.Bool // Gateways, since then
 			f.line.set(func(r *http.Request) (*http.Response, error) {
 				q := r.URL.Query()
-				if q.Get("watch") != "" && q.Get("sendInitialEvents") == "" &&
-					f.line.requests("gateways", "limit=")+f.line.requests("gateways", "sendInitialEvents") == listed {
+				switch watch := q.Get("watch") != "" && q.Get("sendInitialEvents") == ""; {
+				case watch && !listed.Load():
 					return answer(r, 410, metav1.StatusReasonExpired)
+				case !watch && strings.HasSuffix(r.URL.Path, "/gateways"):
+					listed.Store(true)
 				}
 				return nil, nil
 			})

@@ -43,7 +43,7 @@ func TestDirectoryReadsSecrets(t *testing.T) {
 		t.Errorf("%d lines: %s", n, f.report())
 	}
 	text, _ := c.Secrets.Get("ns/text")
-	f.write("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", headersLabel, "text")+secretManifest("ns", "data", headersLabel, "new"))
+	f.replace("a.yaml", manifest("ns", "a")+secretManifest("ns", "text", headersLabel, "text")+secretManifest("ns", "data", headersLabel, "new"))
 	c = f.objects("g ns/a", "secret ns/data", "secret ns/item", "secret ns/text")
 	if now, _ := c.Secrets.Get("ns/text"); now != text {
 		t.Error("an unchanged Secret lost its pointer")
@@ -87,7 +87,7 @@ func TestDirectoryQuotesNoSecrets(t *testing.T) {
 			f.start()
 			f.wait("the other file", func() bool { return f.newest() != nil && f.newest().Count(api.KindGateway) > 0 })
 			f.log(tt.file, tt.want)
-			if n := f.newest().Secrets.Len(); n != 0 {
+			if n := f.latest().Secrets.Len(); n != 0 {
 				t.Errorf("%d Secrets", n)
 			}
 		})

@@ -120,7 +120,7 @@ func TestSecretsAreFetchedByNeed(t *testing.T) {
 
 			s.Apply(t, secretManifest(ns, "first", headersLabel, "2"))
 			f.token(ns+"/first", "2")
-			if changed := f.newest().Changed; !slices.Equal(changed, []api.Ref{{Kind: api.KindSecret, Name: ns + "/first"}}) {
+			if changed := f.latest().Changed; !slices.Equal(changed, []api.Ref{{Kind: api.KindSecret, Name: ns + "/first"}}) {
 				t.Errorf("changed %v", changed)
 			}
 			// What is not kept may change.
