@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/coredns/caddy"
@@ -27,6 +28,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
+	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations of testdata/*.txtar with what was seen")
@@ -55,6 +57,31 @@ type scenario struct {
 	started bool
 	dirty   bool
 	step    int
+	marker  string        // the Gateway of this step
+	written chan struct{} // closed once the next step is written; guarded by mu, as marker is
+	mu      sync.Mutex
+}
+
+// between is a directory that is looked at between steps alone: what a step writes is read as one, however long that takes.
+type between struct {
+	source.Source
+	s *scenario
+}
+
+// Run implements source.Source.
+func (b *between) Run(ctx context.Context, publish func(*api.Cluster)) error {
+	return b.Source.Run(ctx, func(c *api.Cluster) {
+		publish(c)
+		b.s.mu.Lock()
+		marker, written := b.s.marker, b.s.written
+		b.s.mu.Unlock()
+		if _, ok := c.Gateways.Get(marker); ok {
+			select {
+			case <-written:
+			case <-ctx.Done():
+			}
+		}
+	})
 }
 
 func newScenario(s *recordstest.Scenario) *scenario {
@@ -83,7 +110,7 @@ func (s *scenario) Write(cluster, file string, content []byte) {
 }
 
 // Settle implements recordstest.Stage. Each step writes a Gateway of its own name into every cluster, whose arrival shows that
-// all that was written before is served.
+// all that was written before is served. From then on the directories are not looked at until the next step is written.
 func (s *scenario) Settle() {
 	if !s.dirty {
 		return
@@ -101,10 +128,21 @@ func (s *scenario) Settle() {
 			s.t.Fatal(err)
 		}
 	}
-	if !s.started {
+	s.mu.Lock()
+	before := s.written
+	s.marker, s.written = "zz-scenario/"+marker, make(chan struct{})
+	s.mu.Unlock()
+	if s.started {
+		close(before)
+	} else {
 		s.start(s.file.Section("corefile", "kuadrant example.com"), func(cfg *engine.Options) {
 			for _, c := range clusters {
-				cfg.Manifests = append(cfg.Manifests, engine.Manifests{Dir: filepath.Join(s.dir, c.Name()), Cluster: c.Name()})
+				sel := cfg.Selection
+				sel.Pools = cfg.Pools[c.Name()]
+				dir := source.Directory(source.DirectoryOptions{
+					Cluster: c.Name(), Dir: filepath.Join(s.dir, c.Name()), Selection: sel, Logf: log.Warningf, Infof: log.Infof,
+				})
+				cfg.Sources = append(cfg.Sources, &between{dir, s})
 			}
 		})
 	}
@@ -134,7 +172,6 @@ func (s *scenario) start(directive string, configure func(*engine.Options)) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	configure(inst.config)
 	if nets := s.file.Section("nets", ""); nets != "" {
 		inst.config.Nets = filepath.Join(s.t.TempDir(), "nets")
 		if err := os.WriteFile(inst.config.Nets, []byte(nets), 0o644); err != nil {
@@ -147,6 +184,7 @@ func (s *scenario) start(directive string, configure func(*engine.Options)) {
 			inst.config.Pools[words[0]] = api.PoolsIn(words[1:]...)
 		}
 	}
+	configure(inst.config)
 	inst.server.engine.Random = rand.New(rand.NewPCG(1, 2)).Uint64
 	s.plugin = &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}

@@ -36,7 +36,7 @@ type Options struct {
 	// Manifests are directories in place of clusters, in the order of the Corefile; neither Kubeconfig nor Clusters are set
 	// beside them.
 	Manifests []Manifests
-	// Pools says where the clusters of Manifests pool, by name; a missing one pools everywhere.
+	// Pools says where the clusters of Manifests and Sources pool, by name; a missing one pools everywhere.
 	Pools map[string]api.Pools
 	// Selection says which objects are read; its Pools are each cluster's own.
 	Selection source.Selection

@@ -13,7 +13,9 @@ import (
 // readClusters fills in which clusters the Corefile has read, and how.
 func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	for _, from := range cfg.Sources {
-		s.feeds = append(s.feeds, &feed{name: from.Name(), source: from, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", from)}})
+		s.feeds = append(s.feeds, &feed{
+			name: from.Name(), pools: cfg.Pools[from.Name()], source: from, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", from)},
+		})
 	}
 	for _, m := range cfg.Manifests {
 		sel := s.reads
