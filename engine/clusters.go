@@ -127,21 +127,13 @@ func (a *clusters) shows(c *cluster) bool {
 	})
 }
 
-// step is what is to be compiled.
-type step struct {
-	clusters []*api.Cluster     // sorted by name, with those of the Corefile of which nothing is known
-	from     map[string]origins // where they come from
-	// fromState are the names of those of which something is served from the state on disk, bySecret of those that Secrets name.
-	fromState, bySecret []string
-	awaited             []*api.Cluster // those that Secrets name, and of which nothing has been read
-	unsure              bool           // nobody has said which these are
-}
-
-// next returns what is to be compiled now. The caller holds the engine's compiling.
-func (a *clusters) next() (s step) {
+// next returns what is to be compiled now, but for what is kept and overridden: its clusters are sorted by name, with those of the
+// Corefile of which nothing is known. from says where they come from, p is what is published of them. The caller holds the engine's
+// compiling: what has changed is told once.
+func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publication) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s.from = make(map[string]origins)
+	from, p = make(map[string]origins), new(Publication)
 	for _, c := range a.known {
 		if !a.shows(c) {
 			continue
@@ -156,12 +148,12 @@ func (a *clusters) next() (s step) {
 		for k := range of {
 			of[k] = c.kinds[k].origin
 		}
-		s.from[name], s.clusters, c.shown = of, append(s.clusters, out), true
+		from[name], in.Clusters, c.shown = of, append(in.Clusters, out), true
 		if c.fromState() {
-			s.fromState = append(s.fromState, name)
+			p.FromState = append(p.FromState, name)
 		}
 		if c.bySecret {
-			s.bySecret = append(s.bySecret, name)
+			p.bySecret = append(p.bySecret, name)
 		}
 		if len(c.now.Changed) > 0 {
 			same := *c.now // nothing new here after this
@@ -170,16 +162,16 @@ func (a *clusters) next() (s step) {
 		}
 	}
 	for _, f := range a.feeds {
-		if f.of == nil && !slices.ContainsFunc(s.clusters, func(c *api.Cluster) bool { return c.Name == f.name || f.uid != "" && c.UID == f.uid }) {
-			s.clusters = append(s.clusters, &api.Cluster{Name: f.name})
+		if f.of == nil && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.Name == f.name || f.uid != "" && c.UID == f.uid }) {
+			in.Clusters = append(in.Clusters, &api.Cluster{Name: f.name})
 		}
 	}
 	byName := func(a, b *api.Cluster) int { return strings.Compare(a.Name, b.Name) }
-	slices.SortFunc(s.clusters, byName)
-	slices.Sort(s.fromState)
-	s.awaited, s.unsure = a.unread(), a.secrets.follow != nil && !a.secrets.listed
-	slices.SortFunc(s.awaited, byName)
-	return s
+	slices.SortFunc(in.Clusters, byName)
+	slices.Sort(p.FromState)
+	in.Awaited, in.Unsure, in.Expecting = a.unread(), a.secrets.follow != nil && !a.secrets.listed, a.secrets.expecting.Load()
+	slices.SortFunc(in.Awaited, byName)
+	return in, from, p
 }
 
 // gone returns what stands for a cluster whose Secret is missing: one that has lost all objects in a list (rule 8.5).

@@ -34,33 +34,28 @@ func (e *Engine) compile() {
 
 // compileNow is compile without a wait. The caller holds compiling.
 func (e *Engine) compileNow() {
-	begin, s, prev := e.Now(), e.next(), e.Snapshot()
-	in := e.objects(s)
+	begin, prev := e.Now(), e.Snapshot()
+	in, from, p := e.next()
+	in.Overrides = e.settings().override.overrides()
+	e.keeping.fill(&in)
 	if prev == nil && e.base != nil { // what is on disk was to be answered from: see answerFromState
 		base := in
 		base.Clusters = e.base
 		prev = records.Compile(nil, base, e.settings().opt, begin)
 		in.AcquiredChanged, in.SerialsChanged = nil, nil
 	}
-	snap := e.guard.compile(prev, s.clusters, s.from, begin, func(clusters []*api.Cluster) *records.Snapshot {
+	p.Snapshot = e.guard.compile(prev, in.Clusters, from, begin, func(clusters []*api.Cluster) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
 		return e.structure.compile(prev, in, e.settings().opt, begin)
 	})
-	if snap.Behind() { // it may hold what came from there
-		s.fromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.fromState, e.Current().FromState))))
+	if p.Snapshot.Behind() { // it may hold what came from there
+		p.FromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.FromState, e.Current().FromState))))
 	}
-	e.follow(snap, begin)
-	e.publish(&Publication{snap, s.fromState, s.bySecret, e.Now()}, e.Now().Sub(begin))
+	p.Made = e.Now()
+	e.follow(p.Snapshot, begin)
+	e.publish(p, p.Made.Sub(begin))
 	e.dropMissing(e.guard.holds)
-}
-
-// objects returns what is to be compiled in a step. Each call is for one step:
-// what has changed of what is kept is told once.
-func (e *Engine) objects(s step) api.Objects {
-	in := api.Objects{Clusters: s.clusters, Expecting: e.secrets.expecting.Load(), Awaited: s.awaited, Unsure: s.unsure, Overrides: e.settings().override.overrides()}
-	e.keeping.fill(&in)
-	return in
 }
 
 // Publish makes snap what queries are answered from.

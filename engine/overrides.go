@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,14 +56,10 @@ func (f *overrideFile) load() error {
 		return err
 	}
 	f.missing = 0
-	f.set(overrides)
-	f.log.Infof("Override file %q is in force: %s", f.file.Path, listOverrides(overrides))
-	return nil
-}
-
-func (f *overrideFile) set(overrides *api.Overrides) {
 	f.now.Store(overrides)
 	f.changed()
+	f.log.Infof("Override file %q is in force: %s", f.file.Path, listOverrides(overrides))
+	return nil
 }
 
 // listOverrides lists overrides for the log.
@@ -70,16 +67,12 @@ func listOverrides(overrides *api.Overrides) string {
 	const most = 20
 	var lines []string
 	for o := range overrides.All() {
-		if len(lines) == most {
-			lines = append(lines, "and more")
+		if lines = append(lines, o.String()); len(lines) > most {
+			lines[most] = "and more"
 			break
 		}
-		lines = append(lines, o.String())
 	}
-	if len(lines) == 0 {
-		return "nothing is overridden"
-	}
-	return strings.Join(lines, ", ")
+	return cmp.Or(strings.Join(lines, ", "), "nothing is overridden")
 }
 
 // watch keeps up with the file until ctx ends.
@@ -108,7 +101,8 @@ func (f *overrideFile) refresh() {
 	case f.missing == missed:
 		f.missing = 0
 		f.log.Warningf("Override file %q is gone: nothing is overridden any more", f.file.Path)
-		f.set(nil)
+		f.now.Store(nil)
+		f.changed()
 	case f.missing > 0:
 		f.missing++
 	}

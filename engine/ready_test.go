@@ -76,7 +76,7 @@ func neverChecked() (*Engine, []*api.Cluster) {
 func TestReadyDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, clusters := neverChecked()
-		e.Publish(records.Compile(nil, e.objects(step{clusters: clusters}), e.settings().opt, e.Now()))
+		e.Publish(records.Compile(nil, api.Objects{Clusters: clusters}, e.settings().opt, e.Now()))
 		for _, step := range []struct {
 			wait  time.Duration
 			ready bool
@@ -111,7 +111,7 @@ func TestReadyWhenClockIsSet(t *testing.T) {
 				set, start := time.Duration(0), time.Now()
 				e.Now = func() time.Time { return shifted(base.Add(time.Since(start)), set) }
 				before := e.Now()
-				e.Publish(records.Compile(nil, e.objects(step{clusters: clusters}), e.settings().opt, before))
+				e.Publish(records.Compile(nil, api.Objects{Clusters: clusters}, e.settings().opt, before))
 				set = d
 				if after := e.Now(); after.Sub(before) != 0 || after.Unix()-before.Unix() != int64(d/time.Second) {
 					t.Fatalf("the test does not set the clock: %v, %v", before, after)

@@ -126,7 +126,7 @@ func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
 		return true
 	})
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		if slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.name == name }) {
+		if a.reads(name) != nil {
 			continue
 		}
 		of := wanted[name]
@@ -152,10 +152,9 @@ func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
 func (a *clusters) leaveSecret(c *cluster, all []*source.Remote, first bool) {
 	name := c.now.Name
 	c.awaits = slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
-	i := slices.IndexFunc(a.feeds, func(f *feed) bool { return f.of != nil && f.name == name })
-	of := a.secrets.unusable[name]
-	if i >= 0 {
-		of = a.feeds[i].of
+	of, f := a.secrets.unusable[name], a.reads(name)
+	if f != nil {
+		of = f.of
 	}
 	if of != nil && !c.now.Pools.Equal(of.Pools) { // a right that is taken away goes at once
 		next := *c.now
@@ -167,10 +166,10 @@ func (a *clusters) leaveSecret(c *cluster, all []*source.Remote, first bool) {
 		}
 	}
 	switch gone := slices.ContainsFunc(all, func(of *source.Remote) bool { return of.Name == name && of.Missing }); {
-	case i >= 0: // its Secret leads to another server, or to another cluster there
+	case f != nil: // its Secret leads to another server, or to another cluster there
 		c.missing = false
-		if !slices.Contains(c.awaits, a.feeds[i]) {
-			c.awaits = append(c.awaits, a.feeds[i])
+		if !slices.Contains(c.awaits, f) {
+			c.awaits = append(c.awaits, f)
 		}
 	case a.mayBeNamed(c):
 		c.missing = false
@@ -183,6 +182,14 @@ func (a *clusters) leaveSecret(c *cluster, all []*source.Remote, first bool) {
 	}
 }
 
+// reads returns the feed of the Secret of that name; nil for none. The caller holds mu.
+func (a *clusters) reads(name string) *feed {
+	if i := slices.IndexFunc(a.feeds, func(f *feed) bool { return f.of != nil && f.name == name }); i >= 0 {
+		return a.feeds[i]
+	}
+	return nil
+}
+
 // reserved reports whether the Corefile has a cluster of that name. The caller holds mu.
 func (a *clusters) reserved(name string) bool {
 	return slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.of == nil && f.name == name })
@@ -193,29 +200,17 @@ func (a *clusters) reserved(name string) bool {
 func (a *clusters) chooseSecrets(all []*source.Remote) (wanted map[string]*source.Remote) {
 	s := &a.secrets
 	wanted, s.unusable, s.faults = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
-	read := make(map[string]*source.Remote)
-	for _, f := range a.feeds {
-		if f.of != nil {
-			read[f.name] = f.of
-		}
-	}
-	first, others := []*source.Remote{}, []*source.Remote{}
-	for _, of := range all {
-		switch {
-		case of.Missing:
-		case read[of.Name] != nil: // it would be removed
-			first = append(first, of)
-		default:
-			others = append(others, of)
-		}
-	}
-	for _, of := range slices.Concat(first, others) {
-		switch was := read[of.Name]; {
+	// Those that are read go first: they would be removed.
+	all = slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return of.Missing })
+	isRead := func(of *source.Remote) bool { return a.reads(of.Name) != nil }
+	others := slices.DeleteFunc(slices.Clone(all), isRead)
+	for _, of := range append(slices.DeleteFunc(all, func(of *source.Remote) bool { return !isRead(of) }), others...) {
+		switch was := a.reads(of.Name); {
 		case a.reserved(of.Name):
 			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
 		case of.Fault != "" && was != nil:
 			s.faults[of.Secret] = of.Fault + "; the cluster is read as before"
-			as := *was
+			as := *was.of
 			as.Pools = of.Pools // which counts at once
 			wanted[of.Name] = &as
 		case of.Fault != "":

@@ -158,7 +158,7 @@ func (e *Engine) expectKept(feeds []*feed) {
 
 // runParts lets the parts of s run, and ends those that ran and are none of these.
 func (e *Engine) runParts(s *settings) {
-	parts := make(Parts)
+	parts := Parts{e: e.compileLoop, e.failing: e.failing.run}
 	maps.Copy(parts, s.parts)
 	if s.locator != nil && s.locator != s.handed {
 		parts[s.locator] = s.locator.Watch
@@ -174,14 +174,12 @@ func (e *Engine) runParts(s *settings) {
 	}
 	if e.running == nil {
 		e.running = make(map[any]context.CancelFunc)
-		parts[e] = e.compileLoop
-		parts[e.failing] = e.failing.run
 		if len(s.feeds) > 1 || s.secrets.follow != nil {
 			e.after(clusterPatience, func() { e.late.Store(true) })
 		}
 	}
 	for part, end := range e.running {
-		if _, goesOn := parts[part]; !goesOn && part != e && part != any(e.failing) {
+		if parts[part] == nil {
 			end()
 			delete(e.running, part)
 		}

@@ -91,7 +91,7 @@ func (e *Engine) resume() {
 	all := e.unclaimed
 	e.unclaimed = nil
 	for _, one := range all {
-		if !e.reads(one) || e.cluster(one.UID) != nil || e.heard(one.Name) {
+		if !e.resumes(one) || e.cluster(one.UID) != nil || e.heard(one.Name) {
 			e.unclaimed = append(e.unclaimed, one)
 			continue
 		}
@@ -137,8 +137,8 @@ func (e *Engine) answerFromState() {
 	case e.killed && e.keeping.waits():
 		// What the file has of serials is older than what was shown last: for what is kept
 		// there is a moment, as compile waits for that.
-		s := e.next()
-		e.base, e.guard.origins = s.clusters, s.from
+		in, from, _ := e.next()
+		e.base, e.guard.origins = in.Clusters, from
 		e.after(keptWait, e.keptUnanswered)
 	default:
 		e.compileNow()
@@ -149,9 +149,9 @@ func (e *Engine) answerFromState() {
 // until it is said what is kept, or nobody answers.
 const keptWait = time.Second
 
-// reads reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
+// resumes reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
 // caller holds mu.
-func (e *Engine) reads(c statefile.Cluster) bool {
+func (e *Engine) resumes(c statefile.Cluster) bool {
 	if c.Place != "" {
 		return c.Place == e.secrets.place && !e.reserved(c.Name)
 	}
