@@ -99,8 +99,8 @@ func New(log Logger, tell Listener) *Engine {
 func (e *Engine) Stop() {
 	e.cancel()
 	e.done.Wait()
-	e.guard.stop()
-	e.structure.stop()
+	e.guard.alarm.stop()
+	e.structure.alarm.stop()
 	if k := e.settings().state; k != nil {
 		k.save(true)
 	}
@@ -153,4 +153,18 @@ func (b bell) wait(ctx context.Context, while time.Duration, before time.Time) b
 	case <-time.After(max(while, time.Until(before))):
 	}
 	return true
+}
+
+// alarm rings after a while, unless it is set anew or stopped before. The zero alarm is not set.
+type alarm struct{ timer *time.Timer }
+
+func (a *alarm) set(while time.Duration, ring func()) {
+	a.stop()
+	a.timer = time.AfterFunc(while, ring)
+}
+
+func (a *alarm) stop() {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
 }

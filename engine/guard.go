@@ -34,8 +34,8 @@ type guard struct {
 	origins  map[string]origins
 	reloaded bool
 
-	wake  func()      // has everything compiled anew
-	timer *time.Timer // calls wake when the next time is over; nil before the first
+	wake  func() // has everything compiled anew
+	alarm alarm  // rings when the next time is over
 	log   Logger
 
 	clusters map[string]*guarded
@@ -60,13 +60,6 @@ type absence struct {
 
 func newGuard(wake func(), log Logger) *guard {
 	return &guard{period: DefaultGuard, clusters: make(map[string]*guarded), wake: wake, log: log}
-}
-
-// Stop ends the timer.
-func (g *guard) stop() {
-	if g.timer != nil {
-		g.timer.Stop()
-	}
 }
 
 // holds reports whether anything of a cluster is gathered or held.
@@ -146,13 +139,8 @@ func (g *guard) commit(steps []*guardStep, now time.Time) {
 		}
 	}
 	g.show()
-	switch {
-	case next.IsZero():
-		g.stop()
-	case g.timer == nil:
-		g.timer = time.AfterFunc(next.Sub(now), g.wake)
-	default:
-		g.timer.Reset(next.Sub(now))
+	if g.alarm.stop(); !next.IsZero() {
+		g.alarm.set(next.Sub(now), g.wake)
 	}
 }
 

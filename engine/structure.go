@@ -14,7 +14,7 @@ type structure struct {
 	quick time.Duration // what takes less is compiled at once
 	took  time.Duration // what compiling from nothing took last
 	next  time.Time     // before that, none begins
-	timer *time.Timer   // rings at next; nil before the first
+	alarm alarm         // rings at next
 	aside *aside        // nil while none is being compiled
 }
 
@@ -67,11 +67,7 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 		return
 	}
 	if wait := s.next.Sub(now); wait > 0 {
-		if s.timer == nil {
-			s.timer = time.AfterFunc(wait, e.wake.ring)
-		} else {
-			s.timer.Reset(wait)
-		}
+		s.alarm.set(wait, e.wake.ring)
 		return
 	}
 	a, opt := &aside{since: in.Unchanged()}, e.settings().opt
@@ -83,11 +79,4 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 		a.base.Store(base)
 		e.wake.ring()
 	})
-}
-
-// stop ends the timer.
-func (s *structure) stop() {
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 }
