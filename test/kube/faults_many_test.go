@@ -12,11 +12,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestFaultManyDeleted: 5,000 policies are deleted at once while the plugin writes, each with a
-// status and each fifth with a child: nothing of theirs is left, neither at the API server, nor on
+// TestFaultManyDeleted: 2,000 policies are deleted at once while the plugin writes, each with a
+// status and each fourth with a child: nothing of theirs is left, neither at the API server, nor on
 // record, nor in memory. Names that still exist are answered all the time.
 func TestFaultManyDeleted(t *testing.T) {
-	const gateways, listeners, many, served = 79, 64, 5000, 16 * 64
+	const gateways, listeners, many, served = 32, 64, 2000, 8 * 64
 	w := newFaultWorld(t, 2)
 	w.guard = "guard 5m" // each deletion is reported: nothing is held (rule 8.5)
 	before := w.goroutines()
@@ -71,7 +71,7 @@ func TestFaultManyDeleted(t *testing.T) {
 	rest := heap()
 	t.Logf("heap: %d KiB with %d policies, %d with %d, %d after they have gone", small>>10, len(w.hosts), large>>10, many+len(w.hosts), rest>>10)
 	if large <= small || rest-small > (large-small)/2 {
-		t.Errorf("heap: %d KiB at first, %d with 5,000 policies more, %d after they have gone", small>>10, large>>10, rest>>10)
+		t.Errorf("heap: %d KiB at first, %d with 2,000 policies more, %d after they have gone", small>>10, large>>10, rest>>10)
 	}
 	stop()
 	w.endsWith(before)
