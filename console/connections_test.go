@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,13 +34,22 @@ func read(c net.Conn) (int, error) {
 	return res.StatusCode, err
 }
 
+// served starts a server, after a change, until the test ends.
+func served(t *testing.T, opt Options, change func(*httptest.Server)) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = HTTPServer(New(opt))
+	change(server)
+	server.Listener = Bounded(server.Listener)
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
 // TestOptionsOfEverything: a request for * is bounded and guarded as any other.
 func TestOptionsOfEverything(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(nil)
-	server.Config = HTTPServer(New(Options{Source: newServer(t)}))
-	server.Start()
-	defer server.Close()
+	server := served(t, Options{Source: newServer(t)}, func(*httptest.Server) {})
 	for host, want := range map[string]int{"localhost": http.StatusNotFound, "evil.example": http.StatusMisdirectedRequest} {
 		c := dial(t, server.Listener.Addr())
 		_, _ = io.WriteString(c, "OPTIONS * HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
@@ -56,21 +63,9 @@ func TestOptionsOfEverything(t *testing.T) {
 // comes.
 func TestNobodyWaitsForUnwantedBodies(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "token")
 	const secret = "a-token-of-some-length"
-	if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	token, err := OpenToken(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(nil)
-	server.Config = HTTPServer(New(Options{Source: newServer(t), Token: token}))
-	server.Config.ReadTimeout = 0 // else it waits that long at most
-	server.Listener = Bounded(server.Listener)
-	server.Start()
-	defer server.Close()
+	token := newToken(t, secret)
+	server := served(t, Options{Source: newServer(t), Token: token}, func(s *httptest.Server) { s.Config.ReadTimeout = 0 }) // else it waits that long at most
 	for _, c := range []struct {
 		line, host, token string
 		want              int

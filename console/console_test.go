@@ -16,9 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
 // someServer is a Source of one zone with a few hosts.
@@ -56,35 +56,32 @@ func (s *someServer) Preview(p PreviewRequest) (*inspect.Preview, error) {
 	return &inspect.Preview{Added: len(p.Manifests)}, nil
 }
 
+// serverOf returns a server of example.com with objects in the short form of recordstest, in the cluster c.
+func serverOf(t testing.TB, lines ...string) *someServer {
+	t.Helper()
+	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	w := recordstest.New(t, opt, append([]string{"cluster c"}, lines...)...)
+	return &someServer{view: inspect.View{Snapshot: records.Compile(nil, w.Objects(), opt, w.Now)}}
+}
+
 // newServer returns a server with hosts a and *.b, whose members are in two geographies, and one that
 // loses a.
 func newServer(t testing.TB) *someServer {
 	t.Helper()
-	c := &api.Cluster{Name: "c", UID: "c"}
-	for k := range c.Listings {
-		c.Listings[k] = api.Listed
-	}
-	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
-	for i, g := range []struct{ name, host, geo, address string }{
-		{"n/eu", "a.example.com", "GEO-EU", "192.0.2.1"},
-		{"n/us", "a.example.com", "US", "192.0.2.2"},
-		{"n/b", "*.b.example.com", "", "2001:db8::1"},
-		{"m/late", "a.example.com", "", "192.0.2.9"},
-	} {
-		meta := api.Meta{Name: g.name, Cluster: "c", UID: g.name, Created: int64(i + 1)}
-		_, bare, _ := strings.Cut(g.name, "/")
-		gateways.Set(g.name, &api.Gateway{
-			Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: g.host, AttachedRoutes: 1}},
-			Addresses: []api.Address{{Type: api.IPAddress, Value: g.address}},
-		})
-		policies.Set(g.name, &api.DNSPolicy{Meta: meta, Target: api.Target{
-			Group: "gateway.networking.k8s.io", Kind: "Gateway",
-			Name: bare,
-		}, Strategy: api.WeightedGeo, DefaultWeight: 120, Geo: g.geo, DefaultGeo: "GEO-EU"})
-	}
-	c.Gateways, c.Policies = gateways.Map(), policies.Map()
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	return &someServer{view: inspect.View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}}
+	return serverOf(t, `
+gateway n/eu host=a.example.com addr=192.0.2.1
+policy n/eu geo=GEO-EU weight=120 default
+gateway n/us host=a.example.com addr=192.0.2.2
+policy n/us geo=US weight=120
+gateway n/b host=*.b.example.com addr=2001:db8::1
+policy n/b strategy=weightedGeo weight=120
+gateway m/late host=a.example.com addr=192.0.2.9
+policy m/late strategy=weightedGeo weight=120`)
+}
+
+// preview posts manifests.
+func preview(h http.Handler, text string) *httptest.ResponseRecorder {
+	return ask(h, http.MethodPost, PathPreview, strings.NewReader(text), "Content-Type", "application/yaml")
 }
 
 // ask sends a request to a handler, as if from a browser on this machine.
@@ -285,8 +282,7 @@ func TestNothingKnown(t *testing.T) {
 	if w := ask(h, http.MethodGet, PathServer, nil); w.Code != http.StatusOK {
 		t.Errorf("the server says %d", w.Code)
 	}
-	if w := ask(h, http.MethodPost, PathPreview, strings.NewReader("a"), "Content-Type",
-		"application/yaml"); w.Code != http.StatusServiceUnavailable || s.asked != nil {
+	if w := preview(h, "a"); w.Code != http.StatusServiceUnavailable || s.asked != nil {
 		t.Errorf("a preview is answered with %d", w.Code)
 	}
 }
@@ -350,8 +346,7 @@ func TestLoad(t *testing.T) {
 	})
 	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
 	c.load.previewing <- struct{}{}
-	preview := endpoint{PathPreview, http.MethodPost, loadPreview, c.preview}
-	w := ask(c.bounded(preview), http.MethodPost, PathPreview, strings.NewReader("a"), "Content-Type", "application/yaml")
+	w := preview(c.bounded(endpoint{PathPreview, http.MethodPost, loadPreview, c.preview}), "a")
 	if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "another preview") {
 		t.Errorf("a second preview is answered with %d %s", w.Code, w.Body)
 	}

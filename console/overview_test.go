@@ -43,27 +43,14 @@ func well() Server {
 // checkedServer is a server with three names whose addresses are checked, and none that contends.
 func checkedServer(t *testing.T) (s *someServer, targets []*health.Target) {
 	t.Helper()
-	c := &api.Cluster{Name: "c", UID: "c"}
-	for k := range c.Listings {
-		c.Listings[k] = api.Listed
-	}
-	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
+	var lines []string
 	for i := range 3 {
-		meta := api.Meta{Name: fmt.Sprintf("n/g%d", i), Cluster: "c", UID: fmt.Sprint(i)}
-		gateways.Set(meta.Name, &api.Gateway{
-			Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: fmt.Sprintf("h%d.example.com", i), AttachedRoutes: 1}},
-			Addresses: []api.Address{{Type: api.IPAddress, Value: fmt.Sprintf("192.0.2.%d", i+1)}},
-		})
-		policies.Set(meta.Name, &api.DNSPolicy{
-			Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: fmt.Sprintf("g%d", i)},
-			HealthCheck: &api.HealthCheck{Path: "/", Port: 80, Interval: time.Minute, FailureThreshold: 1, SuccessThreshold: 1},
-		})
+		lines = append(lines, fmt.Sprintf("gateway n/g%[1]d host=h%[1]d.example.com addr=192.0.2.%[2]d\n"+
+			"policy n/g%[1]d check=HTTP:80/,interval=1m,failures=1,successes=1", i, i+1))
 	}
-	c.Gateways, c.Policies = gateways.Map(), policies.Map()
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	s = &someServer{view: inspect.View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}}
+	s = serverOf(t, lines...)
 	for _, target := range s.view.Snapshot.Checks().All() {
-		target.Cell.Observe(health.Outcome{Reason: health.Good}, health.Terms{SuccessThreshold: 1, FailureThreshold: 1})
+		target.Cell.Set(health.Up)
 		targets = append(targets, target)
 	}
 	slices.SortFunc(targets, func(a, b *health.Target) int { return strings.Compare(a.Address, b.Address) })

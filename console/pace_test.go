@@ -273,8 +273,7 @@ func TestSlowReadersHoldSoMuch(t *testing.T) {
 		t.Errorf("beyond it: %d, %v, %d octets", w.Code, w.Header(), w.Body.Len())
 	}
 	c.load.answers.Add(6 << 20)
-	if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader("123"), "Content-Type",
-		"application/yaml"); w.Code != http.StatusTooManyRequests {
+	if w := preview(http.HandlerFunc(c.preview), "123"); w.Code != http.StatusTooManyRequests {
 		t.Errorf("beyond it, a preview is answered with %d %s", w.Code, w.Body)
 	}
 	c.load.answers.Add(-6 << 20)
@@ -300,7 +299,7 @@ func TestSlowUpload(t *testing.T) {
 	if _, err := upload.Write([]byte("12")); err != nil { // it is being read now
 		t.Fatal(err)
 	}
-	if w := ask(h, http.MethodPost, PathPreview, strings.NewReader("1234"), "Content-Type", "application/yaml"); w.Code != http.StatusOK {
+	if w := preview(h, "1234"); w.Code != http.StatusOK {
 		t.Errorf("beside a slow upload: %d %s", w.Code, w.Body)
 	}
 	_ = upload.Close()
@@ -310,8 +309,7 @@ func TestSlowUpload(t *testing.T) {
 	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
 	c.load.uploaded.Store(maxUploaded - 3)
 	for text, want := range map[string]int{"123": http.StatusOK, "1234": http.StatusTooManyRequests} {
-		if w := ask(http.HandlerFunc(c.preview), http.MethodPost, PathPreview, strings.NewReader(text), "Content-Type",
-			"application/yaml"); w.Code != want {
+		if w := preview(http.HandlerFunc(c.preview), text); w.Code != want {
 			t.Errorf("with room for 3 octets, %q is answered with %d", text, w.Code)
 		}
 	}

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -113,8 +111,11 @@ func TestSummaries(t *testing.T) {
 
 // TestConflictPages: the page of conflicts leads on to all of them.
 func TestConflictPages(t *testing.T) {
-	s := crowdedServer(t, 250)
-	h := New(Options{Source: s})
+	all := []string{"gateway n/first host=a.example.com addr=192.0.2.1\npolicy n/first"}
+	for i := range 250 {
+		all = append(all, fmt.Sprintf("gateway m/g%[1]d host=a.example.com addr=192.0.2.1\npolicy m/g%[1]d", i))
+	}
+	h := New(Options{Source: serverOf(t, all...)})
 	seen := make(map[string]bool)
 	next := regexp.MustCompile(`class="next" href="([^"]*)"`)
 	path, pages := "/conflicts", 0
@@ -155,65 +156,23 @@ func TestConflictPages(t *testing.T) {
 	}
 }
 
-// crowdedServer is a server with a host that so many others want.
-func crowdedServer(t *testing.T, others int) *someServer {
-	t.Helper()
-	c := &api.Cluster{Name: "c", UID: "c"}
-	for k := range c.Listings {
-		c.Listings[k] = api.Listed
-	}
-	gateways, policies := c.Gateways.Edit(), c.Policies.Edit()
-	for i := range others + 1 {
-		meta := api.Meta{Name: fmt.Sprintf("m/g%d", i), Cluster: "c", UID: fmt.Sprint(i), Created: int64(i + 2)}
-		if i == others {
-			meta.Name, meta.Created = "n/first", 1
-		}
-		_, bare, _ := strings.Cut(meta.Name, "/")
-		gateways.Set(meta.Name, &api.Gateway{
-			Meta: meta, Listeners: []api.Listener{{Name: "l", Hostname: "a.example.com", AttachedRoutes: 1}},
-			Addresses: []api.Address{{Type: api.IPAddress, Value: "192.0.2.1"}},
-		})
-		policies.Set(meta.Name, &api.DNSPolicy{Meta: meta, Target: api.Target{Group: "gateway.networking.k8s.io", Kind: "Gateway", Name: bare}})
-	}
-	c.Gateways, c.Policies = gateways.Map(), policies.Map()
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
-	return &someServer{view: inspect.View{Snapshot: records.Compile(nil, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))}}
-}
-
 // TestSlowUploadIsAnswered: manifests that have not come in time are answered with a sentence.
 func TestSlowUploadIsAnswered(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := HTTPServer(New(Options{Source: newServer(t)}))
-	if server.WriteTimeout < server.ReadTimeout+5*time.Second {
-		t.Errorf("%v after a request has begun no answer may be written any more, and it may be read for %v", server.WriteTimeout,
-			server.ReadTimeout)
-	}
-	server.WriteTimeout -= server.ReadTimeout - 300*time.Millisecond
-	server.ReadTimeout = 300 * time.Millisecond
-	c, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/yaml\r\nContent-Length: "+
-		"10\r\n\r\nkind", PathPreview); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = server.Serve(l) }() // what there is has come before the time begins
-	defer server.Close()
-	_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
-	res, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body)
-	if res.StatusCode != http.StatusRequestTimeout ||
-		!strings.Contains(string(body), `"message":"the manifests have not come within 30 seconds`) || !res.Close {
-		t.Errorf("it is answered with %s %s", res.Status, body)
+	var c net.Conn
+	served(t, Options{Source: newServer(t)}, func(s *httptest.Server) {
+		if s.Config.WriteTimeout < s.Config.ReadTimeout+5*time.Second {
+			t.Errorf("%v after a request has begun no answer may be written any more, and it may be read for %v", s.Config.WriteTimeout,
+				s.Config.ReadTimeout)
+		}
+		s.Config.WriteTimeout -= s.Config.ReadTimeout - 300*time.Millisecond
+		s.Config.ReadTimeout = 300 * time.Millisecond
+		c = dial(t, s.Listener.Addr()) // what there is has come before the time begins
+		_, _ = io.WriteString(c, "POST "+PathPreview+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/yaml\r\nContent-Length: 10\r\n\r\nkind")
+	})
+	answer, err := io.ReadAll(c) // the connection ends with it
+	if text := string(answer); err != nil || !strings.HasPrefix(text, "HTTP/1.1 408 ") ||
+		!strings.Contains(text, `"message":"the manifests have not come within 30 seconds`) {
+		t.Errorf("it is answered with %s, %v", text, err)
 	}
 }

@@ -11,6 +11,26 @@ import (
 	"time"
 )
 
+// writeToken writes the file of a token.
+func writeToken(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newToken returns a token in a file of its own.
+func newToken(t *testing.T, text string) *Token {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "token")
+	writeToken(t, path, text)
+	token, err := OpenToken(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
 // TestToken: with a token nobody gets in without, wherever they come from; it may be changed.
 func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
@@ -18,9 +38,7 @@ func TestToken(t *testing.T) {
 		"": "is empty", "  \n": "is empty", "short": "has not 16 to 4096 characters", strings.Repeat("x", 5000): "has not 16 to 4096",
 		"0123456789 0123456789": "other characters than printable ASCII", "0123456789\x000123456789": "other characters",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeToken(t, path, text)
 		if _, err := OpenToken(path); err == nil || !strings.Contains(err.Error(), want) || text != "" &&
 			strings.Contains(err.Error(), strings.TrimSpace(text)+"x") {
 			t.Errorf("token %.20q: %v, want %q", text, err, want)
@@ -29,13 +47,7 @@ func TestToken(t *testing.T) {
 	if _, err := OpenToken(path + "x"); err == nil {
 		t.Error("a file that is not there is opened")
 	}
-	if err := os.WriteFile(path, []byte("first-token-of-some-length\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	token, err := OpenToken(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := newToken(t, "first-token-of-some-length\n")
 	h := New(Options{Source: newServer(t), Token: token})
 	code := func(header ...string) int { return ask(h, http.MethodGet, "/names", nil, header...).Code }
 	basic := func(password string) string {
@@ -69,15 +81,13 @@ func TestToken(t *testing.T) {
 	if got := ask(h, http.MethodGet, "/names?token=first-token-of-some-length", nil).Code; got != 401 {
 		t.Errorf("a token in the URL is answered with %d", got)
 	}
-	if err := os.WriteFile(path, []byte("second-token-of-another-length\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeToken(t, token.path, "second-token-of-another-length\n")
 	token.looked = time.Time{}
 	if code("Authorization", "Bearer second-token-of-another-length") != 200 ||
 		code("Authorization", "Bearer first-token-of-some-length") != 401 {
 		t.Error("the token has not changed with its file")
 	}
-	if err := os.Remove(path); err != nil {
+	if err := os.Remove(token.path); err != nil {
 		t.Fatal(err)
 	}
 	token.looked = time.Time{}
@@ -90,18 +100,9 @@ func TestToken(t *testing.T) {
 // used again; nothing of what it holds is.
 func TestTokenTrouble(t *testing.T) {
 	const good, other = "first-token-of-some-length", "other-token-of-some-length"
-	path := filepath.Join(t.TempDir(), "token")
-	write := func(text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(good)
-	token, err := OpenToken(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := newToken(t, good)
+	path := token.path
+	write := func(text string) { writeToken(t, path, text) }
 	s, _ := checkedServer(t)
 	var warned, told []string
 	h := New(Options{
