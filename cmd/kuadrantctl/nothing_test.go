@@ -12,15 +12,15 @@ import (
 
 // TestNothingToRead: a path without any object, which is most likely wrong, is an error, and not without faults.
 func TestNothingToRead(t *testing.T) {
-	dir := t.TempDir()
+	dir, objects := t.TempDir(), manifests(t, previewed)
 	empty, below := filepath.Join(dir, "empty"), filepath.Join(dir, "below")
 	if err := os.Mkdir(empty, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, below+"/deeper/a.yaml", previewed)
+	writeFile(t, below+"/deeper/a.yaml", objects)
 	file := writeFile(t, dir+"/null/null.yaml", "# nothing yet\n---\n")
-	text := writeFile(t, dir+"/text/readme.txt", previewed)
-	good := writeFile(t, dir+"/good/x.yaml", previewed)
+	text := writeFile(t, dir+"/text/readme.txt", objects)
+	good := writeFile(t, dir+"/good/x.yaml", objects)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { t.Error("a server was asked") }))
 	defer server.Close()
 	const noFile = "there is no file in it whose name ends in .yaml, .yml or .json; directories below it are not read"
@@ -64,7 +64,7 @@ func TestNothingToRead(t *testing.T) {
 		t.Errorf("applied to what nobody says: code %d, %q", got.code, got.errs)
 	}
 	// What is there and is no object is missed.
-	odd := writeFile(t, dir+"/odd.yaml", previewed+"---\nhello\n")
+	odd := writeFile(t, dir+"/odd.yaml", objects+"---\nhello\n")
 	if got := kuadrantctl(t, "", "list", "names", "--zone", "k.example.com", "-f", odd); got.code != 3 ||
 		!strings.Contains(got.out, "www.k.example.com") || !strings.Contains(got.errs, "could not be understood") {
 		t.Errorf("with an object that is none: code %d, %q %q", got.code, got.out, got.errs)
