@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/miekg/dns"
@@ -89,9 +88,8 @@ func TestCompareKnot(t *testing.T) {
 	} {
 		args := append(append([]string{"compare", addr, "--from", "10.89.100.7", "--types", "A"}, c.names...), fast...)
 		got := kuadrantctl(t, "", args...)
-		if want := fmt.Sprintf("of %s compared: %d the same", addr, len(c.names)); got.code != 0 ||
-			!strings.Contains(got.out, want) || got.errs != c.warned {
-			t.Errorf("%q: code %d, %q, warned %q", c.names, got.code, got.out, got.errs)
+		if got.expect(t, c.names, 0, fmt.Sprintf("of %s compared: %d the same", addr, len(c.names))); got.errs != c.warned {
+			t.Errorf("%q: warned %q", c.names, got.errs)
 		}
 	}
 }
@@ -151,34 +149,14 @@ func TestCompareServer(t *testing.T) {
 // TestCompareOdd: servers that do not answer, or answer oddly, and command lines that are wrong.
 func TestCompareOdd(t *testing.T) {
 	inRoot(t)
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var asked atomic.Int32
 	// It answers without EDNS alone, and cuts short what comes over UDP; nothing listens over TCP.
-	server := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
-		asked.Add(1)
-		m := new(dns.Msg).SetReply(q)
+	addr := answering(t, func(q, m *dns.Msg) {
 		if m.Truncated = q.IsEdns0() == nil; !m.Truncated {
 			m.Rcode = dns.RcodeFormatError
 		}
-		_ = w.WriteMsg(m)
-	})}
-	ended := make(chan error)
-	go func() { ended <- server.ActivateAndServe() }()
-	defer func() {
-		if err := server.Shutdown(); err != nil {
-			t.Error(err)
-		}
-		<-ended
-	}()
-	addr := conn.LocalAddr().String()
-	got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example)
-	if got.code != 3 || asked.Load() == 0 || !strings.Contains(got.out, "0 answers") ||
-		!strings.Contains(got.out, "1 question without an answer") || !strings.Contains(got.errs, "over TCP") {
-		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
-	}
+	})
+	kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, "cut short", 3,
+		"0 answers", "1 question without an answer", "!over TCP")
 	for args, want := range map[string]string{
 		"":                            "2 say which server",
 		"127.0.0.1:x":                 "2 is no port",
@@ -197,10 +175,7 @@ func TestCompareOdd(t *testing.T) {
 		addr + " --server http://[::1]":            "2 leave one or the others out",
 		addr + " -f eu=- --names -":                "2 -f - and --names - are both the standard input",
 	} {
-		got := kuadrantctl(t, "", append([]string{"compare", example}, strings.Fields(args)...)...)
-		if code, text, _ := strings.Cut(want, " "); fmt.Sprint(got.code) != code || !strings.Contains(got.errs, text) {
-			t.Errorf("%s: code %d: %s, want %s", args, got.code, got.errs, want)
-		}
+		kuadrantctl(t, "", append([]string{"compare", example}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])
 	}
 }
 
@@ -208,26 +183,17 @@ func TestCompareOdd(t *testing.T) {
 // out.
 func TestCompareOddNames(t *testing.T) {
 	dir := t.TempDir()
-	zone := "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: dns, name: z}\nspec: {domainName: k.example.com., " +
-		"delegations: [{records: [{pattern: \"*\"}]}]}\n"
-	for i, name := range []string{"0/25", `a\ b`} {
-		zone += fmt.Sprintf("---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: dns, name: r%d}\nspec: "+
-			"{domainName: '%s', zoneRef: {name: z}, type: A, rdata: 192.0.2.9}\n", i, name)
-	}
-	manifests := writeFile(t, dir+"/zone.yaml", zone)
+	zone := writeFile(t, dir+"/zone.yaml", manifests(t, "zone dns/z k.example.com. delegate=*/*\nrecord dns/r0 0/25 in=z A 192.0.2.9\n"+
+		`record dns/r1 spec.domainName='a\ b' in=z spec.type=A spec.rdata=192.0.2.9`))
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone +
 		"0/25.k.example.com. 300 A 192.0.2.9\na\\032b.k.example.com. 300 A 192.0.2.9\n"})
-	got := kuadrantctl(t, "", "compare", addr, "-f", manifests, "--zone", "k.example.com", "--types", "A")
-	if got.code != 0 || !strings.Contains(got.out, "0 different") || strings.Contains(got.out, "compared: 0 the same") {
-		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
+	got := kuadrantctl(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A")
+	if got.expect(t, "odd names", 0, "0 different"); strings.Contains(got.out, "compared: 0 the same") {
+		t.Error(got.out)
 	}
 	names := writeFile(t, dir+"/names", "0/25.k.example.com. 300 IN A 192.0.2.9\n@ 300 IN A 192.0.2.9\nhttp://x 1\n")
-	if got := kuadrantctl(t, "", "compare", addr, "-f", manifests, "--zone", "k.example.com", "--types", "A", "--names", names,
-		"--in", "k.example.com"); got.code != 0 ||
-		!strings.Contains(got.errs, `warning: it is left out: name: "http://x" is not a domain name`) ||
-		!strings.Contains(got.out, "1 answer of "+addr+" compared: 1 the same") {
-		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
-	}
+	kuadrantctl(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A", "--names", names, "--in", "k.example.com").expect(t,
+		"of a file", 0, `!warning: it is left out: name: "http://x" is not a domain name`, "1 answer of "+addr+" compared: 1 the same")
 }
 
 // TestCompareNoAnswers: what is no answer to the question counts as none, and the error says what has come.
@@ -243,22 +209,17 @@ func TestCompareNoAnswers(t *testing.T) {
 		"another class":   func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS },
 		"another message": func(m *dns.Msg) { m.Id++ },
 	} {
-		addr := answering(t, change)
-		got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example)
-		if got.code != 3 || !strings.Contains(got.out, "1 question without an answer") || !strings.Contains(got.errs, "no answer from "+addr) {
-			t.Errorf("%s: code %d\n%s%s", name, got.code, got.out, got.errs)
-		}
+		addr, why := answering(t, func(_, m *dns.Msg) { change(m) }), "!what has come is no answer to the question"
 		if name == "another message" {
-			continue // which nobody waits for
+			why = "" // nobody waits for it
 		}
-		if !strings.Contains(got.errs, "what has come is no answer to the question") {
-			t.Errorf("%s: %s", name, got.errs)
-		}
+		kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, name, 3,
+			"1 question without an answer", "!no answer from "+addr, why)
 	}
 }
 
 // answering starts a server over UDP whose answers are changed.
-func answering(t *testing.T, change func(m *dns.Msg)) (addr string) {
+func answering(t *testing.T, change func(q, m *dns.Msg)) (addr string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -266,7 +227,7 @@ func answering(t *testing.T, change func(m *dns.Msg)) (addr string) {
 	}
 	server := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetReply(q)
-		change(m)
+		change(q, m)
 		_ = w.WriteMsg(m)
 	})}
 	ended := make(chan error)
@@ -280,28 +241,8 @@ func answering(t *testing.T, change func(m *dns.Msg)) (addr string) {
 
 // TestCompareAlias: a host whose address is a hostname is asked for addresses of both kinds.
 func TestCompareAlias(t *testing.T) {
-	manifests := writeFile(t, t.TempDir()+"/alias.yaml", `apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: g, namespace: dns}
-spec: {gatewayClassName: x, listeners: [{name: l, hostname: a.k.example.com, port: 80, protocol: HTTP}]}
-status:
-  addresses: [{type: Hostname, value: lb.example.net}]
-  listeners: [{name: l, attachedRoutes: 1, supportedKinds: [], conditions: []}]
----
-apiVersion: kuadrant.io/v1
-kind: DNSPolicy
-metadata: {name: p, namespace: dns}
-spec:
-  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: g}
-`)
+	file := writeFile(t, t.TempDir()+"/alias.yaml", manifests(t, "gateway dns/g host=a.k.example.com addr=lb.example.net\npolicy dns/g"))
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "a.k.example.com. 60 AAAA 2001:db8::1\n"})
-	got := kuadrantctl(t, "", "compare", addr, "a.k.example.com", "-f", manifests, "--zone", "k.example.com", "--rate", "10000")
-	for _, want := range []string{
-		"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net",
-		"2 answers of " + addr,
-	} {
-		if got.code != 1 || !strings.Contains(got.out, want) {
-			t.Errorf("code %d, lacks %q:\n%s%s", got.code, want, got.out, got.errs)
-		}
-	}
+	kuadrantctl(t, "", "compare", addr, "a.k.example.com", "-f", file, "--zone", "k.example.com", "--rate", "10000").expect(t, "an alias", 1,
+		"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net", "2 answers of "+addr)
 }

@@ -147,18 +147,12 @@ func TestCommands(t *testing.T) {
 		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: "}},
 	} {
 		got := kuadrantctl(t, "", strings.Fields(c.args)...)
-		text := got.errs
-		if c.code == 0 {
-			text = got.out
-		}
-		if got.code != c.code {
-			t.Errorf("%s: exit code %d, want %d\n%s%s", c.args, got.code, c.code, got.out, got.errs)
-		}
-		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: lacks %q:\n%s%s", c.args, want, got.out, got.errs)
+		for i := range c.want {
+			if c.code > 0 {
+				c.want[i] = "!" + c.want[i]
 			}
 		}
+		got.expect(t, c.args, c.code, c.want...)
 		if c.code >= 2 && got.out != "" {
 			t.Errorf("%s: writes to the standard output:\n%s", c.args, got.out)
 		}
@@ -172,16 +166,9 @@ func TestCheck(t *testing.T) {
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	got := kuadrantctl(t, "", "check", "-f", "eu=examples/eu", "-f", "eu="+dir, "--zone", "k.example.com")
-	for _, want := range []string{
-		"error: " + dir + "/b.yaml: line 1: ", "(Unread)", "error: Zone dns/zone of cluster eu: Ready=False (NotServed)",
-		"warning: " + dir + "/c.yaml: ignoring objects of kinds", "(LeftOut)", " errors, 1 warning",
-	} {
-		if !strings.Contains(got.out, want) {
-			t.Errorf("lacks %q:\n%s", want, got.out)
-		}
-	}
-	if got.code != 1 || got.errs != "" {
-		t.Errorf("code %d: %s", got.code, got.errs)
+	if got.expect(t, dir, 1, "error: "+dir+"/b.yaml: line 1: ", "(Unread)", "error: Zone dns/zone of cluster eu: Ready=False (NotServed)",
+		"warning: "+dir+"/c.yaml: ignoring objects of kinds", "(LeftOut)", " errors, 1 warning"); got.errs != "" {
+		t.Error(got.errs)
 	}
 }
 
@@ -230,20 +217,10 @@ func TestWarnings(t *testing.T) {
 	writeFile(t, dir+"/a.yaml", string(text))
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
-	got := kuadrantctl(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com")
-	for _, want := range []string{
-		"b.yaml: line 1: ", "cannot be denied",
-		"kuadrantctl: 1 file could not be read in full: what is said lacks the rest\n",
-		`ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`,
-	} {
-		if !strings.Contains(got.errs, want) {
-			t.Errorf("lacks %q:\n%s", want, got.errs)
-		}
-	}
-	if got.code != 3 || !strings.Contains(got.out, "SERVFAIL") ||
-		!strings.Contains(got.out, "not everything that could hold the name has been read yet") {
-		t.Errorf("code %d:\n%s", got.code, got.out)
-	}
+	kuadrantctl(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com").expect(t, "explain", 3,
+		"SERVFAIL", "not everything that could hold the name has been read yet", "!b.yaml: line 1: ", "!cannot be denied",
+		"!kuadrantctl: 1 file could not be read in full: what is said lacks the rest\n",
+		`!ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`)
 	for _, args := range []string{"list zones", "list names", "list conflicts -o json", "compare " +
 		startKnot(t, "", map[string]string{"k.example.com.": otherZone}) + " --rate 10000 none.k.example.com"} {
 		args += " -f eu=" + dir + " --zone k.example.com"
@@ -268,28 +245,18 @@ func TestPreview(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want []string
-		code int
 	}{
 		{[]string{"-f", "eu=-", example}, []string{
 			"~ shop.k.example.com", "member v5128t-1prjov.klb.shop.k.example.com (US, eu)",
 			"weight 7", "1 name changed; clients of 1 name move", "of the IPv4 and",
-		}, 1},
+		}},
 		{
 			[]string{"-f", "-", "--cluster", "eu", "--against", "examples/eu", "--against", "examples/na", "--zone", "k.example.com"},
 			[]string{"of the countries get other addresses"},
-			1,
 		},
-		{[]string{"-f", "eu=examples/na/shop.yaml", "--prune", example}, []string{"- status.k.example.com", "owner DNSPolicy shop/status"}, 1},
+		{[]string{"-f", "eu=examples/na/shop.yaml", "--prune", example}, []string{"- status.k.example.com", "owner DNSPolicy shop/status"}},
 	} {
-		got := kuadrantctl(t, changed, append([]string{"preview"}, c.args...)...)
-		if got.code != c.code {
-			t.Errorf("%q: code %d: %s", c.args, got.code, got.errs)
-		}
-		for _, want := range c.want {
-			if !strings.Contains(got.out, want) {
-				t.Errorf("%q: lacks %q:\n%s", c.args, want, got.out)
-			}
-		}
+		kuadrantctl(t, changed, append([]string{"preview"}, c.args...)...).expect(t, c.args, 1, c.want...)
 	}
 }
 
@@ -356,14 +323,9 @@ func TestServer(t *testing.T) {
 	if got.code != 0 || got.out != "nothing changes\n" {
 		t.Errorf("preview: code %d\n%s%s", got.code, got.out, got.errs)
 	}
-	if got := kuadrantctl(t, "", "list", "zones", "--server", server.URL); got.code != 3 ||
-		!strings.Contains(got.errs, "wants a token: name the file that has it with --token-file") {
-		t.Errorf("without the token: code %d: %s", got.code, got.errs)
-	}
+	kuadrantctl(t, "", "list", "zones", "--server", server.URL).expect(t, "without the token", 3,
+		"!wants a token: name the file that has it with --token-file")
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
-	if got := kuadrantctl(t, "", "list", "zones", "--server", slow.URL, "--timeout", "50ms"); got.code != 3 ||
-		!strings.Contains(got.errs, "it took too long (--timeout)") {
-		t.Errorf("a server that does not answer: code %d: %s", got.code, got.errs)
-	}
+	kuadrantctl(t, "", "list", "zones", "--server", slow.URL, "--timeout", "50ms").expect(t, "a slow server", 3, "!it took too long (--timeout)")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -47,28 +48,14 @@ func TestNothingToRead(t *testing.T) {
 			}
 		}
 	}
-	if got := kuadrantctl(t, "", "preview", "--server", server.URL, "-f", empty); got.code != 3 || !strings.Contains(got.errs, noFile) {
-		t.Errorf("on a server: code %d, %q", got.code, got.errs)
-	}
-	if got := kuadrantctl(t, "", "preview", "--server", server.URL, "-f", "-"); got.code != 3 ||
-		!strings.Contains(got.errs, "there is no object in -") {
-		t.Errorf("on a server: code %d, %q", got.code, got.errs)
-	}
+	kuadrantctl(t, "", "preview", "--server", server.URL, "-f", empty).expect(t, "on a server", 3, "!"+noFile)
+	kuadrantctl(t, "", "preview", "--server", server.URL, "-f", "-").expect(t, "on a server", 3, "!there is no object in -")
 	// What they are applied to may be empty.
-	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty); got.code != 1 ||
-		!strings.Contains(got.out, "www.k.example.com") {
-		t.Errorf("applied to nothing: code %d, %q %q", got.code, got.out, got.errs)
-	}
-	if got := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good); got.code != 2 ||
-		!strings.Contains(got.errs, "--against PATH") {
-		t.Errorf("applied to what nobody says: code %d, %q", got.code, got.errs)
-	}
+	kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty).expect(t, "applied to nothing", 1, "www.k.example.com")
+	kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good).expect(t, "applied to what nobody says", 2, "!--against PATH")
 	// What is there and is no object is missed.
 	odd := writeFile(t, dir+"/odd.yaml", objects+"---\nhello\n")
-	if got := kuadrantctl(t, "", "list", "names", "--zone", "k.example.com", "-f", odd); got.code != 3 ||
-		!strings.Contains(got.out, "www.k.example.com") || !strings.Contains(got.errs, "could not be understood") {
-		t.Errorf("with an object that is none: code %d, %q %q", got.code, got.out, got.errs)
-	}
+	kuadrantctl(t, "", "list", "names", "--zone", "k.example.com", "-f", odd).expect(t, odd, 3, "www.k.example.com", "!could not be understood")
 }
 
 // TestCheckLiveFails: where a delegation could not be looked at, nobody says that nothing is wrong.
@@ -108,21 +95,22 @@ func TestPreviewPlaces(t *testing.T) {
 	}))
 	defer server.Close()
 	args := []string{"preview", "-f", dir, "--server", server.URL}
-	if got, want := kuadrantctl(t, "", args...),
-		"warning: x in the document at line 2 of "+dir+"/b.yaml: it is twice, as the one in the document at line 1 of "+dir+"/a.yaml\n"; got.errs != want {
-		t.Errorf("warned was %q, want %q", got.errs, want)
-	}
-	status, answer = http.StatusBadRequest, `{"error": {"field": "manifests", "message": "line 4: did not find it"}}`
-	if got := kuadrantctl(t, "", args...); got.code != 3 || got.errs != "kuadrantctl: line 1 of "+dir+"/b.yaml: did not find it\n" {
-		t.Errorf("code %d, %q", got.code, got.errs)
-	}
-	answer = `{"error": {"field": "manifests", "message": "document at line 3: control characters are not allowed"}}`
-	if got := kuadrantctl(t, "", args...); got.errs != "kuadrantctl: document at line 1 of "+dir+"/b.yaml: control characters are "+
-		"not allowed\n" {
-		t.Errorf("of the line that parts documents: %q", got.errs)
-	}
-	answer = `{"error": {"field": "cluster", "message": "say which: there are eu, na"}}`
-	if got := kuadrantctl(t, "", args...); got.code != 2 || !strings.Contains(got.errs, "say which: there are eu, na (--cluster NAME)") {
-		t.Errorf("code %d, %q", got.code, got.errs)
+	kuadrantctl(t, "", args...).expect(t, "left out", 0, "nothing changes\n", "!warning: x in the document at line 2 of "+dir+
+		"/b.yaml: it is twice, as the one in the document at line 1 of "+dir+"/a.yaml\n")
+	status = http.StatusBadRequest
+	for _, c := range []struct {
+		field, message string
+		code           int
+		want           string
+	}{
+		{"manifests", "line 4: did not find it", 3, "kuadrantctl: line 1 of " + dir + "/b.yaml: did not find it\n"},
+		{ // of the line that parts documents
+			"manifests", "document at line 3: control characters are not allowed", 3,
+			"kuadrantctl: document at line 1 of " + dir + "/b.yaml: control characters are not allowed\n",
+		},
+		{"cluster", "say which: there are eu, na", 2, "say which: there are eu, na (--cluster NAME)"},
+	} {
+		answer = fmt.Sprintf(`{"error": {"field": %q, "message": %q}}`, c.field, c.message)
+		kuadrantctl(t, "", args...).expect(t, c.message, c.code, "!"+c.want)
 	}
 }

@@ -25,35 +25,21 @@ import (
 // TestCompareDelegation: a name that is left to other servers is compared by these, the root is a name as any other, and a
 // network of IPv4 is one however it is written.
 func TestCompareDelegation(t *testing.T) {
-	manifests := writeFile(t, t.TempDir()+"/zone.yaml", `apiVersion: kubi.zone/v1alpha1
-kind: Zone
-metadata: {namespace: dns, name: z}
-spec: {domainName: k.example.com., delegations: [{records: [{pattern: "*"}]}]}
----
-apiVersion: kubi.zone/v1alpha1
-kind: Record
-metadata: {namespace: dns, name: r}
-spec: {domainName: sub, zoneRef: {name: z}, type: NS, rdata: ns.example.net.}
-`)
+	zone := writeFile(t, t.TempDir()+"/zone.yaml", manifests(t, "zone dns/z k.example.com. delegate=*/*\nrecord dns/r sub in=z NS ns.example.net."))
 	for server, want := range map[string]string{
 		"ns.example.net.": "",
 		"ns.example.org.": "sub.k.example.com NS: other data, for 192.0.2.0/24\n  here   ns.example.net. (TTL 360)\n  there  " +
 			"ns.example.org. (TTL 300)\n",
 	} {
 		addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "sub.k.example.com. 300 NS " + server + "\n"})
-		got := kuadrantctl(t, "", "compare", addr, "sub.k.example.com", "-f", manifests, "--zone", "k.example.com", "--from",
+		got := kuadrantctl(t, "", "compare", addr, "sub.k.example.com", "-f", zone, "--zone", "k.example.com", "--from",
 			"::ffff:192.0.2.0/120", "--rate", "10000")
 		code := 0
 		if want != "" {
 			code = 1
 		}
-		if got.code != code || !strings.Contains(got.out, want) {
-			t.Errorf("%s: code %d\n%s%s", server, got.code, got.out, got.errs)
-		}
-		if got := kuadrantctl(t, "", "compare", addr, ".", "-f", manifests, "--zone", "k.example.com", "--rate",
-			"10000"); got.code != 0 || !strings.Contains(got.out, "2 the same") {
-			t.Errorf("the root: code %d\n%s%s", got.code, got.out, got.errs)
-		}
+		got.expect(t, server, code, want)
+		kuadrantctl(t, "", "compare", addr, ".", "-f", zone, "--zone", "k.example.com", "--rate", "10000").expect(t, "the root", 0, "2 the same")
 	}
 }
 
@@ -68,14 +54,11 @@ func TestCompareLongLine(t *testing.T) {
 // TestCompareRcode: an rcode without a name has its number.
 func TestCompareRcode(t *testing.T) {
 	inRoot(t)
-	addr := answering(t, func(m *dns.Msg) {
+	addr := answering(t, func(_, m *dns.Msg) {
 		m.SetEdns0(1232, false)
 		m.Rcode = 3841
 	})
-	if got := kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example); got.code != 1 ||
-		!strings.Contains(got.out, "answers RCODE3841") {
-		t.Errorf("code %d\n%s%s", got.code, got.out, got.errs)
-	}
+	kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, addr, 1, "answers RCODE3841")
 }
 
 // TestWarningsArePrintable: what a file says does nothing to a terminal, in warnings either.
@@ -120,10 +103,7 @@ func TestMixedClusters(t *testing.T) {
 			}
 		}
 	}
-	if got := kuadrantctl(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1"); got.code != 2 ||
-		!strings.Contains(got.errs, "write -f "+added+" --cluster eu") {
-		t.Errorf("code %d: %s", got.code, got.errs)
-	}
+	kuadrantctl(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1").expect(t, added, 2, "!write -f "+added+" --cluster eu")
 }
 
 // TestLiveParents: a parent that answers as a resolver is told from one that refers, and what a parent can have us ask has
@@ -137,11 +117,11 @@ func TestLiveParents(t *testing.T) {
 		}
 		return rr
 	}
-	resolver := answering(t, func(m *dns.Msg) { m.Answer = []dns.RR{record("k.example.com. 60 NS ns1.k.example.com.")} })
+	resolver := answering(t, func(_, m *dns.Msg) { m.Answer = []dns.RR{record("k.example.com. 60 NS ns1.k.example.com.")} })
 	if p := c.askParent(t.Context(), "k.example.com.", namedServer{"it", []string{resolver}}); !p.Resolves || p.Serves {
 		t.Errorf("a resolver: %+v", p)
 	}
-	refers := answering(t, func(m *dns.Msg) { m.Ns = []dns.RR{record("k.example.com. 60 NS ns1.k.example.com.")} })
+	refers := answering(t, func(_, m *dns.Msg) { m.Ns = []dns.RR{record("k.example.com. 60 NS ns1.k.example.com.")} })
 	if p := c.askParent(t.Context(), "k.example.com.", namedServer{"it", []string{refers}}); p.Resolves || p.Serves || len(p.NS) != 1 {
 		t.Errorf("a parent: %+v", p)
 	}
@@ -160,7 +140,7 @@ func TestLiveParents(t *testing.T) {
 
 // TestLiveParentOfManyAddresses: a server of the parent is looked for at so many addresses, whatever the number of them.
 func TestLiveParentOfManyAddresses(t *testing.T) {
-	resolver := answering(t, func(m *dns.Msg) {
+	resolver := answering(t, func(_, m *dns.Msg) {
 		q := m.Question[0]
 		head := dns.RR_Header{Name: q.Name, Rrtype: q.Qtype, Class: dns.ClassINET}
 		switch q.Qtype {
@@ -235,7 +215,7 @@ func TestCompareEndsWhenFull(t *testing.T) {
 		}
 		run.found.Add(nil, inspect.CompareReply(x, here, &inspect.Reply{Rcode: "NOERROR", Answer: []dns.RR{txt}}, false))
 	}
-	run.other = newDNSServer(answering(t, func(*dns.Msg) {}), 10_000)
+	run.other = newDNSServer(answering(t, func(_, _ *dns.Msg) {}), 10_000)
 	found, err := run.do(t.Context(), p)
 	if err == nil || !strings.Contains(found.Ended, "what differs has more than 128 MiB") || len(found.Differences) < 2 {
 		t.Errorf("%d differences, %v", len(found.Differences), err)

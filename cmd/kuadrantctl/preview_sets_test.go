@@ -125,21 +125,15 @@ func TestCheckOfNothing(t *testing.T) {
 	file := writeFile(t, dir+"/x.yaml", manifests(t, previewed))
 	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    namespaces nosuch\n    manifests "+dir+"\n  }\n}\n")
 	for _, args := range [][]string{{"-f", file}, {}} {
-		r := kuadrantctl(t, "", append([]string{"check", "--corefile", corefile}, args...)...)
-		if r.code != 1 || !strings.Contains(r.out, "warning: there is no object that is read: ") ||
-			!strings.Contains(r.out, "(LeftOut)\n0 errors, 1 warning\n") {
-			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
-		}
+		kuadrantctl(t, "", append([]string{"check", "--corefile", corefile}, args...)...).expect(t, args, 1,
+			"warning: there is no object that is read: ", "(LeftOut)\n0 errors, 1 warning\n")
 	}
 	broken := writeFile(t, dir+"/broken.yaml", "a: [\n---\nb: [\n---\nc: 1\n---\nd: [\n")
 	r := kuadrantctl(t, "", "check", "--zone", "k.example.com", "-f", broken)
 	if r.code != 1 || strings.Count(r.out, "error: "+broken+": line ") != 3 || !strings.Contains(r.out, "(Unread)") {
 		t.Errorf("three that are broken: code %d\n%s%s", r.code, r.out, r.errs)
 	}
-	if r := kuadrantctl(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken); r.code != 3 ||
-		!strings.Contains(r.errs, "1 file could not be read in full") {
-		t.Errorf("code %d, %s", r.code, r.errs)
-	}
+	kuadrantctl(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken).expect(t, broken, 3, "!1 file could not be read in full")
 }
 
 // TestServerDies: of a server that dies before or within its answer a user gets an error that says so, and nothing of an answer.
