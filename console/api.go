@@ -188,6 +188,7 @@ func fail(w http.ResponseWriter, r *http.Request, status int, format string, arg
 
 // failField answers with a sentence about a parameter.
 func failField(w http.ResponseWriter, r *http.Request, status int, field, text string) {
+	unread(w, r)
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		failPage(w, r, status, field, text)
 		return

@@ -39,14 +39,11 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		defer c.caught(w, r)
 		switch {
 		case !c.hostAllowed(r.Host):
-			unread(w, r)
 			fail(w, r, http.StatusMisdirectedRequest,
 				"this server is not known as %.100q: use its IP address or localhost, or name it in the Corefile: console ADDR TOKENFILE NAME", r.Host)
 		case !sameSite(r):
-			unread(w, r)
 			fail(w, r, http.StatusForbidden, "another site has sent this request")
 		case c.Token != nil && !c.admits(r):
-			unread(w, r)
 			if wait, ok := c.load.allow(loadLogin); !ok {
 				busy(w, r, wait)
 				return
@@ -57,7 +54,6 @@ func (c *console) guarded(next http.Handler) http.Handler {
 			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or "+
 				"as the password in a browser")
 		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
-			unread(w, r)
 			fail(w, r, http.StatusNotFound, "there is nothing at %.100q", r.URL.Path)
 		default:
 			next.ServeHTTP(w, r)
@@ -76,7 +72,7 @@ func secure(h http.Header) {
 	h.Set(versionHeader, apiVersion)
 }
 
-// unread ends the connection after an answer to a request whose body nobody wants: net/http would wait for the body before
+// unread ends the connection after a failure to answer a request with a body: net/http would wait for what nobody has read of it before
 // it answers, and whoever may not come in would hold the connection.
 func unread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {

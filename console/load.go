@@ -144,18 +144,15 @@ func (c *console) bounded(e endpoint) http.Handler {
 		switch {
 		case r.Method == http.MethodHead && e.method == http.MethodGet:
 		case r.Method != e.method:
-			unread(w, r)
 			w.Header().Set("Allow", e.method)
 			fail(w, r, http.StatusMethodNotAllowed, "%.20q cannot be done here: use %s", r.Method, e.method)
 			return
 		}
 		if e.method == http.MethodGet && r.ContentLength != 0 {
-			unread(w, r)
 			fail(w, r, http.StatusBadRequest, "there is a body, and nothing here reads one")
 			return
 		}
 		if wait, ok := c.load.allow(e.load); !ok {
-			unread(w, r)
 			busy(w, r, wait)
 			return
 		}

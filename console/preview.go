@@ -26,59 +26,47 @@ var manifestTypes = []string{"application/yaml", "application/x-yaml", "applicat
 func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	q, err := readQuery(r.URL, "cluster prune")
 	if err != nil {
-		unread(w, r)
 		failError(w, r, err)
 		return
 	}
 	prune := false
 	if q["prune"] != "" {
 		if prune, err = strconv.ParseBool(q["prune"]); err != nil {
-			unread(w, r)
 			failField(w, r, http.StatusBadRequest, "prune", "it is neither true nor false")
 			return
 		}
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !slices.Contains(manifestTypes, kind) {
-		unread(w, r)
 		fail(w, r, http.StatusUnsupportedMediaType, "send manifests as application/yaml or application/json")
-		return
-	}
-	if r.ContentLength > MaxManifests {
-		unread(w, r)
-		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
 		return
 	}
 	upload := &upload{Reader: http.MaxBytesReader(w, r.Body, MaxManifests), held: &c.load.uploaded}
 	defer upload.end()
 	body, err := io.ReadAll(upload)
-	if errors.Is(err, errUploads) {
-		unread(w, r)
+	switch tooLarge := (*http.MaxBytesError)(nil); {
+	case errors.Is(err, errUploads):
 		busy(w, r, time.Second)
-		return
-	}
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+	case errors.As(err, &tooLarge):
 		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
-		return
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		w.Header().Set("Connection", "close")
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		fail(w, r, http.StatusRequestTimeout, "the manifests have not come within %s: send them faster, or a part of them",
 			plural(int(requestTimeout.Seconds()), "second"))
-		return
-	}
-	if err != nil {
+	case err != nil:
 		fail(w, r, http.StatusBadRequest, "the body ended too early")
-		return
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
+	case len(bytes.TrimSpace(body)) == 0:
 		fail(w, r, http.StatusBadRequest, "there are no manifests: send them as the body")
-		return
+	default:
+		c.previewed(w, r, PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
 	}
+}
+
+// previewed makes a preview, now that its manifests are there, unless another one is being made, or it may be made later alone.
+func (c *console) previewed(w http.ResponseWriter, r *http.Request, p PreviewRequest) {
 	if _, ok := c.Source.Look(); !ok {
 		notReady(w, r)
 		return
 	}
-	found, wait, ok, err := c.previewed(PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
+	leave, wait, ok := c.load.preview()
 	switch {
 	case !ok && wait > 0:
 		busy(w, r, wait)
@@ -87,6 +75,10 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 		again(w, r, time.Second, "another preview is being made")
 		return
 	}
+	found, err := func() (*inspect.Preview, error) {
+		defer leave()
+		return c.Source.Preview(p)
+	}()
 	if err != nil {
 		failError(w, r, err)
 		return
@@ -94,18 +86,6 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	made := kept{ResponseWriter: w, status: http.StatusOK}
 	writeJSON(&made, r, found)
 	c.send(&made, r)
-}
-
-// previewed asks for a preview, now that its manifests are there; ok is false where another one is being made, or may be made after
-// wait alone.
-func (c *console) previewed(p PreviewRequest) (found *inspect.Preview, wait time.Duration, ok bool, err error) {
-	leave, wait, ok := c.load.preview()
-	if !ok {
-		return nil, wait, false, nil
-	}
-	defer leave()
-	found, err = c.Source.Preview(p)
-	return found, 0, true, err
 }
 
 // maxUploaded is how many octets of manifests are held at a time, of all requests.
