@@ -30,12 +30,9 @@ func accessPages() []string {
 func newAccess(t *testing.T) *tab {
 	t.Helper()
 	s := newSmall(t, "")
-	s.trouble()
 	b := newTab(t, s.base)
 	b.excuse(true) // some pages have the status 400 and 404
-	b.open("/")
-	b.waitsText(".alarm", hostChecked)
-	b.waitsText(".alarm", "younger")
+	b.troubled(s)
 	return b
 }
 
@@ -65,6 +62,17 @@ func TestContrast(t *testing.T) {
 	}
 }
 
+// fits looks whether a page is as wide as the screen, and no word is cut where it should not be.
+func (b *tab) fits(path string, width int64) {
+	b.t.Helper()
+	if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
+		b.t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
+	}
+	for _, fault := range b.faultsOf("spelled()") {
+		b.t.Errorf("%s, %d pixels wide: %s", path, width, fault)
+	}
+}
+
 // TestNarrow: on a phone, and at 320 pixels, no page is wider than the screen (WCAG 2.2, 1.4.10), and what
 // is touched is 24 pixels high and wide at least, or stands in a sentence (2.5.8).
 func TestNarrow(t *testing.T) {
@@ -74,10 +82,8 @@ func TestNarrow(t *testing.T) {
 		b.open(path)
 		for _, width := range []int64{320, 390} {
 			b.size(width, 700, true)
-			if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
-				t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
-			}
-			for _, fault := range append(b.faultsOf("touch(24)"), b.faultsOf("spelled()")...) {
+			b.fits(path, width)
+			for _, fault := range b.faultsOf("touch(24)") {
 				t.Errorf("%s, %d pixels wide: %s", path, width, fault)
 			}
 		}
@@ -104,12 +110,7 @@ func TestNarrowLong(t *testing.T) {
 		b.open(path)
 		for _, width := range []int64{320, 390, 800, 1280} {
 			b.size(width, 700, width < 500)
-			if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
-				t.Errorf("%s is %d pixels wide on a screen of %d: %s", path, got, width, strings.Join(b.faultsOf(fmt.Sprintf("wider(%d)", width)), ", "))
-			}
-			for _, fault := range b.faultsOf("spelled()") {
-				t.Errorf("%s, %d pixels wide: %s", path, width, fault)
-			}
+			b.fits(path, width)
 			if width < 500 {
 				for _, fault := range b.faultsOf(fmt.Sprintf("wider(%d)", width)) {
 					t.Errorf("%s, %d pixels wide: %s is wider", path, width, fault)

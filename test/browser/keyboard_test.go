@@ -25,11 +25,8 @@ const focusSeen = `(() => { const e = document.activeElement, s = getComputedSty
 func TestKeyboardOrder(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
-	s.trouble()
 	b := newTab(t, s.base)
-	b.open("/")
-	b.waitsText(".alarm", hostChecked)
-	b.waitsText(".alarm", "younger")
+	b.troubled(s)
 	for _, path := range everyPage() {
 		b.open(path)
 		want := eval[[]string](b, focusable)

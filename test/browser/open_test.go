@@ -16,19 +16,6 @@ func (b *tab) links() []string {
 	return eval[[]string](b, `[...document.querySelectorAll("tbody th a")].map((a) => a.innerText)`)
 }
 
-// TestOpen: the first page says that nothing needs attention, and what is served.
-func TestOpen(t *testing.T) {
-	t.Parallel()
-	s := newSmall(t, "")
-	b := newTab(t, s.base)
-	b.open("/")
-	b.waitsText(".calm", "Nothing needs attention")
-	if got, want := b.links(), []string{"k.example.com"}; !slices.Equal(got, want) {
-		t.Errorf("the zones are %q, want %q", got, want)
-	}
-	b.waits("cluster", fmt.Sprintf(`document.querySelectorAll("[aria-labelledby=clusters] tbody tr").length === %d`, len(clusters)))
-}
-
 // TestFilter: the form of the names limits the list, and its links lead on.
 func TestFilter(t *testing.T) {
 	t.Parallel()
@@ -147,11 +134,8 @@ func everyPage() []string {
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
-	s.trouble()
 	b := newTab(t, s.base, quick)
-	b.open("/")
-	b.waitsText(".alarm", hostChecked)
-	b.waitsText(".alarm", "younger")
+	b.troubled(s)
 	for _, path := range everyPage() {
 		b.open(path)
 		b.waits("map", mapDrawn)

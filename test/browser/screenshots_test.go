@@ -66,11 +66,8 @@ func TestScreenshots(t *testing.T) {
 		b.waitsText("main", "good")
 		b.photograph("3", true, shown{"overview", "/"}, shown{"names", "/names"}, shown{"name", pathOf("/name", "name", hostShop)},
 			shown{"explain", pathOf("/explain", "name", hostShop, "from", "198.51.100.7")})
-		s.trouble()
 		b.excuse(true) // the browser notes that a status is 400
-		b.open("/")
-		b.waitsText(".alarm.grave", hostChecked)
-		b.waitsText("main", "younger")
+		b.troubled(s)
 		b.photograph("3-trouble", false, shown{"overview", "/"}, shown{"names", "/names"}, shown{"name", pathOf("/name", "name", hostChecked)},
 			shown{"targets", "/targets"}, shown{"conflicts", "/conflicts"}, shown{"explain", pathOf("/explain", "name", hostChecked, "from", "198.51.100.7")},
 			shown{"wrong", pathOf("/explain", "name", hostShop, "from", "nowhere")})

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/fetch"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -62,21 +60,6 @@ func (b *tab) answers(passwords <-chan string) (asked func() int) {
 	handle := true
 	call(b, fetch.Enable, fetch.EnableParams{HandleAuthRequests: &handle})
 	return func() int { return int(n.Load()) }
-}
-
-// TestTokenHeader: with the token in a header of either form, everything is shown, and followed.
-func TestTokenHeader(t *testing.T) {
-	t.Parallel()
-	s, _ := newTokenServer(t)
-	b := newTab(t, s.base, quick)
-	for _, header := range []string{"Basic " + base64.StdEncoding.EncodeToString([]byte("anybody:"+token)), "Bearer " + token} {
-		call(b, network.SetExtraHTTPHeaders, network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Authorization": header}})
-		b.open("/")
-		b.waitsText(".calm", "Nothing needs attention")
-	}
-	s.eu.off()
-	s.na.off()
-	b.waitsText(".alarm.grave", hostChecked)
 }
 
 // TestTokenAsked: the browser asks the user for the password. Who has none, or a wrong one, sees

@@ -88,6 +88,15 @@ func (s *small) trouble() {
 	s.write("na/b.yaml", younger+elsewhere)
 }
 
+// troubled makes trouble, and waits until the overview shows it.
+func (b *tab) troubled(s *small) {
+	b.t.Helper()
+	s.trouble()
+	b.open("/")
+	b.waitsText(".alarm.grave", hostChecked)
+	b.waitsText(".alarm", "younger")
+}
+
 // newWide starts a small world in trouble, whose names are as long as they may be.
 func newWide(t *testing.T) (s *server, host string) {
 	t.Helper()
