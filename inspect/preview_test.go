@@ -29,24 +29,25 @@ func TestMoved(t *testing.T) {
 	member := func(addresses string) string {
 		return "eu h.example.com " + addresses + " geo=GEO-EU weight=100 default"
 	}
-	first := member("192.0.2.1")
+	first, dual := member("192.0.2.1"), member("192.0.2.1,2001:db8::1")
+	us6 := strings.Replace(us, "192.0.2.2", "192.0.2.2,2001:db8::2", 1)
 	for name, c := range map[string]struct {
 		before, after []string
 		v4, v6        float64
 	}{
 		"a member comes, for the US":                 {[]string{first}, []string{first, us}, 0.25, 1},
 		"the default goes, and only the US are left": {[]string{first, us}, []string{us}, 0.75, 0},
-		"a twin comes":                           {[]string{first, us}, []string{first, twin + "100", us}, 0.75 / 2, 0},
-		"a twin gets heavier":                    {[]string{first, twin + "100"}, []string{first, twin + "300"}, 0.25, 0.25},
-		"a weight without a rival":               {[]string{first, us}, []string{strings.Replace(first, "100", "7", 1), us}, 0, 0},
-		"another address":                        {[]string{first}, []string{member("192.0.2.9")}, 1, 1},
-		"one address more":                       {[]string{plain("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2,192.0.2.3")}, 1.0 / 3, 1.0 / 3},
-		"an IPv6 address besides":                {[]string{member("192.0.2.1,2001:db8::1")}, []string{member("192.0.2.1,2001:db8::1,2001:db8::2")}, 0.5, 0.5},
-		"an IPv6 address of a member for the US": {[]string{member("192.0.2.1,2001:db8::1"), us}, []string{member("192.0.2.1,2001:db8::1"), strings.Replace(us, "192.0.2.2", "192.0.2.2,2001:db8::2", 1)}, 0, 0},
-		"the first IPv6 address":                 {[]string{first}, []string{member("192.0.2.1,2001:db8::1")}, 0, 0},
-		"the last IPv6 address":                  {[]string{member("192.0.2.1,2001:db8::1")}, []string{first}, 1, 1},
-		"IPv6 alone":                             {[]string{member("2001:db8::1")}, []string{member("2001:db8::2")}, 1, 1},
-		"the same addresses, laid out otherwise": {[]string{member("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2")}, 0, 0},
+		"a twin comes":                               {[]string{first, us}, []string{first, twin + "100", us}, 0.75 / 2, 0},
+		"a twin gets heavier":                        {[]string{first, twin + "100"}, []string{first, twin + "300"}, 0.25, 0.25},
+		"a weight without a rival":                   {[]string{first, us}, []string{strings.Replace(first, "100", "7", 1), us}, 0, 0},
+		"another address":                            {[]string{first}, []string{member("192.0.2.9")}, 1, 1},
+		"one address more":                           {[]string{plain("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2,192.0.2.3")}, 1.0 / 3, 1.0 / 3},
+		"an IPv6 address besides":                    {[]string{dual}, []string{member("192.0.2.1,2001:db8::1,2001:db8::2")}, 0.5, 0.5},
+		"an IPv6 address of a member for the US":     {[]string{dual, us}, []string{dual, us6}, 0, 0},
+		"the first IPv6 address":                     {[]string{first}, []string{dual}, 0, 0},
+		"the last IPv6 address":                      {[]string{dual}, []string{first}, 1, 1},
+		"IPv6 alone":                                 {[]string{member("2001:db8::1")}, []string{member("2001:db8::2")}, 1, 1},
+		"the same addresses, laid out otherwise":     {[]string{member("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2")}, 0, 0},
 	} {
 		p := Compare(world(t, hosts(c.before...)).Snapshot, world(t, hosts(c.after...)).Snapshot, space, nil)
 		if len(p.Names) != 1 || p.Names[0].Name != "h.example.com" || p.Names[0].Change != ChangeChanged || p.Changed != 1 {
@@ -54,7 +55,8 @@ func TestMoved(t *testing.T) {
 			continue
 		}
 		got := p.Names[0].Moved
-		if (got == nil) != (c.v4+c.v6 == 0) || got != nil && (math.Abs(got.IPv4-c.v4) > 1e-9 || math.Abs(got.IPv6-c.v6) > 1e-9 || got.Of != "addresses") {
+		if (got == nil) != (c.v4+c.v6 == 0) || got != nil &&
+			(math.Abs(got.IPv4-c.v4) > 1e-9 || math.Abs(got.IPv6-c.v6) > 1e-9 || got.Of != "addresses") {
 			t.Errorf("%s: moved %+v, want %v and %v", name, got, c.v4, c.v6)
 		}
 	}
@@ -84,7 +86,8 @@ func TestPreviewIsComplete(t *testing.T) {
 		if r.IntN(3) == 0 {
 			words = ""
 		}
-		return fmt.Sprintf("cluster c%d\n", r.IntN(2)) + hosts(fmt.Sprintf("n%d/g%d h%d.example.com %s at=%ds %s", r.IntN(2), r.IntN(6), r.IntN(5), addresses, r.IntN(4), words))
+		return fmt.Sprintf("cluster c%d\n", r.IntN(2)) +
+			hosts(fmt.Sprintf("n%d/g%d h%d.example.com %s at=%ds %s", r.IntN(2), r.IntN(6), r.IntN(5), addresses, r.IntN(4), words))
 	}
 	for range 400 {
 		var before []string
