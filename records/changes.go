@@ -9,12 +9,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // clusterEdit is the next version of a clusterState.
 type clusterEdit struct {
 	in       *api.Cluster
-	state    *clusterState
+	state    *status.Cluster
 	targets  *tree.Edit[*endpoint.Target]
 	verdicts *tree.Edit[*api.Verdict]
 	records  *tree.Edit[*endpoint.Record]
@@ -44,8 +45,8 @@ type groupChange struct {
 	key   string
 	drop  map[*endpoint.Claim]struct{} // nil for none
 	add   []*endpoint.Claim
-	names []string   // at which records of several namespaces have met
-	group *nameGroup // what came of it, once resolved
+	names []string          // at which records of several namespaces have met
+	group *status.NameGroup // what came of it, once resolved
 }
 
 // policyChange is what happens to the policies of one target.
@@ -60,7 +61,7 @@ func (c *compiler) attach() {
 	for i, e := range c.clusters {
 		var before *api.Cluster
 		if c.prev != nil {
-			before = c.prev.in.Clusters[i]
+			before = c.prev.In.Clusters[i]
 		}
 		for _, change := range e.changes(c, before) {
 			c.renew(e, change)
@@ -150,9 +151,9 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are of one namespace
 	})
 	around := c.around
-	around.UID = e.state.uid
+	around.UID = e.state.UID
 	around.Providers = func(p *api.DNSPolicy) *endpoint.Provision {
-		return endpoint.ProvidersOf(c.next.zoneSet, c.next.opt, &c.next.in, e.in, p, t.Gateway)
+		return endpoint.ProvidersOf(c.next.Table, c.next.Opt, &c.next.In, e.in, p, t.Gateway)
 	}
 	t.Attach(around)
 	pool.NoteAnnotations(t)
@@ -204,8 +205,8 @@ func (c *compiler) findAgain(e *clusterEdit) {
 			add(namespace)
 		}
 	}
-	for _, key := range c.next.in.AcquiredChanged {
-		for _, in := range [...]*api.Objects{&c.prev.in, &c.next.in} {
+	for _, key := range c.next.In.AcquiredChanged {
+		for _, in := range [...]*api.Objects{&c.prev.In, &c.next.In} {
 			line, _ := in.Registered(key)
 			if line.Secret == "" {
 				continue
@@ -213,6 +214,24 @@ func (c *compiler) findAgain(e *clusterEdit) {
 			if _, exists := e.in.Secrets.Get(line.Namespace() + "/" + line.Secret); !exists {
 				add(line.Namespace())
 			}
+		}
+	}
+}
+
+// toldElsewhere has it said anew what another controller says of a policy, where one of its DNSRecords has changed.
+func (e *clusterEdit) toldElsewhere(before *api.Cluster, name string) {
+	was, _ := before.DNSRecords.Get(name)
+	is, _ := e.in.DNSRecords.Get(name)
+	for _, r := range [...]*api.DNSRecord{was, is} {
+		if r == nil {
+			continue
+		}
+		p, ok := e.in.Policies.Get(endpoint.RecordParent(r).Name)
+		if !ok || p.Provider.ServedHere() || !status.Controls(api.KindDNSPolicy, &p.Meta, r.Controller) {
+			continue
+		}
+		if t, ok := e.targets.Get(p.TargetName()); ok {
+			e.unsettle(p.Name, t)
 		}
 	}
 }

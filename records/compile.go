@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -64,7 +65,7 @@ type compiler struct {
 	zones    []*zone.Zone
 	edits    []*zone.Edit // nil for a zone that has not changed
 	clusters []*clusterEdit
-	groups   *tree.Edit[*nameGroup]
+	groups   *tree.Edit[*status.NameGroup]
 	// dirty is what has to be resolved again, by group key; order is the same, in
 	// the order in which it was found.
 	dirty  map[string]*groupChange
@@ -92,36 +93,36 @@ type compiler struct {
 }
 
 func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options) *compiler {
-	next := &Snapshot{in: in, input: in, opt: opt, generation: 1, complete: !in.Expecting}
+	next := &Snapshot{View: status.View{In: in, Opt: opt}, input: in, generation: 1, complete: !in.Expecting}
 	c := &compiler{prev: base, old: last, next: next}
 	for _, s := range [...]*Snapshot{base, last} {
 		if s != nil {
 			next.generation = max(next.generation, s.generation+1)
 		}
 	}
-	if next.allRead = owner.AllRead(&next.in); base == nil {
-		next.unread = owner.FindLines(&next.in)
+	if next.allRead = owner.AllRead(&next.In); base == nil {
+		next.unread = owner.FindLines(&next.In)
 	} else {
-		next.unread, c.reread = base.unread.After(&next.in)
+		next.unread, c.reread = base.unread.After(&next.In)
 	}
-	c.registry = owner.Registry{In: &next.in, RecordOf: c.recordOf, Unread: next.unread}
-	if next.zoneSet = set; set == nil {
-		next.zoneSet = endpoint.ResolveZones(in, next.unread.Zones, opt)
+	c.registry = owner.Registry{In: &next.In, RecordOf: c.recordOf, Unread: next.unread}
+	if next.Table = set; set == nil {
+		next.Table = endpoint.ResolveZones(in, next.unread.Zones, opt)
 	}
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups, c.servers = c.prev.groups.Edit(), c.prev.servers.Edit()
+		c.groups, c.servers = c.prev.NameGroups.Edit(), c.prev.servers.Edit()
 	} else {
-		c.groups, c.servers = tree.Map[*nameGroup]{}.Edit(), tree.Map[int]{}.Edit()
+		c.groups, c.servers = tree.Map[*status.NameGroup]{}.Edit(), tree.Map[int]{}.Edit()
 	}
 	c.losses = make(zone.LossMemo)
 	var from, known pool.Checks
 	if base != nil {
-		from = base.checks
+		from = base.Checked
 	}
 	if last != nil {
-		known = last.checks
+		known = last.Checked
 	}
 	c.checks = from.Edit(known, next.generation, opt.Health)
 	c.dirty = make(map[string]*groupChange, expected)
@@ -135,10 +136,10 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 // openClusters begins the next version of each cluster, and returns about how many
 // objects change.
 func (c *compiler) openClusters() (expected int) {
-	for i, cluster := range c.next.in.Clusters {
+	for i, cluster := range c.next.In.Clusters {
 		c.next.complete = c.next.complete && cluster.Complete()
 		e := &clusterEdit{
-			in: cluster, state: &clusterState{name: cluster.Name, uid: cluster.UID},
+			in: cluster, state: &status.Cluster{Name: cluster.Name, UID: cluster.UID},
 		}
 		n := len(cluster.Changed)
 		if c.prev == nil {
@@ -147,12 +148,12 @@ func (c *compiler) openClusters() (expected int) {
 		e.unsettled, e.order = make(map[string]*endpoint.Target, n), make([]string, 0, n)
 		expected += n
 		if c.prev != nil {
-			*e.state = *c.prev.clusters[i]
+			*e.state = *c.prev.Clusters[i]
 		}
 		if c.prev != nil {
 			c.findAgain(e)
 		}
-		e.targets, e.verdicts, e.records = e.state.targets.Edit(), e.state.verdicts.Edit(), e.state.records.Edit()
+		e.targets, e.verdicts, e.records = e.state.Targets.Edit(), e.state.Verdicts.Edit(), e.state.Records.Edit()
 		c.clusters = append(c.clusters, e)
 	}
 	return expected
@@ -167,14 +168,14 @@ func (c *compiler) newBuilder() pool.Builder {
 			return fixed || z.TellsOwner(name) || c.hasOther(name)
 		},
 		Names: make(map[string]pool.Steered),
-		Watch: c.checks.Watch, Before: c.before, ProbesOff: c.next.opt.ProbesOff, Overrides: c.next.in.Overrides,
+		Watch: c.checks.Watch, Before: c.before, ProbesOff: c.next.Opt.ProbesOff, Overrides: c.next.In.Overrides,
 		Probes: func(cluster string) pool.ProbeIndex {
 			if e := c.cluster(cluster); e != nil {
-				return e.state.probes
+				return e.state.Probes
 			}
 			return pool.ProbeIndex{}
 		},
-		Secret: c.next.in.Secret,
+		Secret: c.next.In.Secret,
 		NoSecrets: func(cluster string) bool {
 			e := c.cluster(cluster)
 			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched
@@ -193,8 +194,8 @@ func (c *compiler) optionsAt(name string) *endpoint.ZoneOptions {
 // taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
 func (c *compiler) taken(name string) string {
 	under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
-	if i := slices.IndexFunc(c.next.zoneSet.Reserved, under); i >= 0 {
-		return c.next.zoneSet.Reserved[i]
+	if i := slices.IndexFunc(c.next.Table.Reserved, under); i >= 0 {
+		return c.next.Table.Reserved[i]
 	}
 	for _, ns := range c.zones[c.zoneOf(name)].Corefile.Nameservers {
 		if under(ns.Name) {
@@ -228,7 +229,7 @@ func (c *compiler) cluster(name string) *clusterEdit {
 // whichever options; nil for none.
 func (c *compiler) before(cluster string) *api.Cluster {
 	if c.old != nil {
-		for _, in := range c.old.in.Clusters {
+		for _, in := range c.old.In.Clusters {
 			if in.Name == cluster {
 				return in
 			}
@@ -242,11 +243,11 @@ func (c *compiler) anew() bool { return c.prev == nil || c.prev != c.old }
 
 // openZones begins the next versions of the zones: of those that may have another serial, or may be kept otherwise, at once.
 func (c *compiler) openZones() {
-	set := c.next.zoneSet
+	set := c.next.Table
 	switch {
 	case c.old == nil:
 	case c.anew():
-		c.next.retired = zone.Retire(set.Index, c.old.retired, c.old.zones)
+		c.next.retired = zone.Retire(set.Index, c.old.retired, c.old.Served)
 	default:
 		c.next.retired = c.prev.retired
 	}
@@ -259,20 +260,20 @@ func (c *compiler) openZones() {
 		}
 		return
 	}
-	c.zones, c.edits = slices.Clone(c.prev.zones), make([]*zone.Edit, len(c.prev.zones))
+	c.zones, c.edits = slices.Clone(c.prev.Served), make([]*zone.Edit, len(c.prev.Served))
 	if c.anew() {
 		for i := range c.zones {
 			c.edit(i)
 		}
 	}
-	for _, in := range c.next.in.Clusters {
+	for _, in := range c.next.In.Clusters {
 		for _, ref := range in.Changed {
 			if f := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && f != nil && f.Problem == nil {
 				c.edit(set.Index[f.FQDN]) // its status says something else
 			}
 		}
 	}
-	for _, origin := range c.next.in.SerialsChanged {
+	for _, origin := range c.next.In.SerialsChanged {
 		if i, ok := set.Index[origin]; ok {
 			c.edit(i)
 		}
@@ -288,7 +289,7 @@ func (c *compiler) edit(zone int) *zone.Edit {
 }
 
 // zoneOf returns the place of the zone that name lies in, -1 for none.
-func (c *compiler) zoneOf(name string) int { return endpoint.ClosestOrigin(c.next.zoneSet.Index, name) }
+func (c *compiler) zoneOf(name string) int { return endpoint.ClosestOrigin(c.next.Table.Index, name) }
 
 // nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
 // zone served here.
@@ -319,13 +320,13 @@ func (c *compiler) placeOf(host string) endpoint.Placement {
 // mayPublish tells what keeps an object from publishing data of a type at a host, which
 // lies in a zone; nil for nothing (rule 5.1).
 func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem {
-	return c.next.opt.MayPublish(&c.zones[c.zoneOf(rdata.Base(host))].Zone, m, host, rtype)
+	return c.next.Opt.MayPublish(&c.zones[c.zoneOf(rdata.Base(host))].Zone, m, host, rtype)
 }
 
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
-	s.groups, s.checks = c.groups.Map(), c.checks.Finish(c.anew())
+	s.NameGroups, s.Checked = c.groups.Map(), c.checks.Finish(c.anew())
 	s.servers = c.servers.Map()
 	if !c.anew() {
 		s.renewed = make([]string, len(c.order))
@@ -339,24 +340,24 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 			continue
 		}
 		before, origin := (*zone.Zone)(nil), e.Zone.Origin()
-		p := zone.Past{Gated: s.in.Keeper != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
+		p := zone.Past{Gated: s.In.Keeper != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
 		p.Kept, p.Beside = c.keptOf(&e.Zone.Zone)
 		if c.old != nil {
 			p.Retired = c.old.retired[origin]
-			if j, ok := c.old.zoneSet.Index[origin]; ok {
-				before = c.old.zones[j]
+			if j, ok := c.old.Table.Index[origin]; ok {
+				before = c.old.Served[j]
 			}
 		}
-		p.Published = s.opt.Published[origin]
+		p.Published = s.Opt.Published[origin]
 		c.zones[i] = e.Finish(before, p, now)
 	}
-	s.zones = c.zones
+	s.Served = c.zones
 	c.unsettleHidden()
 	c.report()
 	s.parents = c.parents()
 	for _, e := range c.clusters {
-		e.state.targets, e.state.verdicts, e.state.records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
-		s.clusters = append(s.clusters, e.state)
+		e.state.Targets, e.state.Verdicts, e.state.Records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
+		s.Clusters = append(s.Clusters, e.state)
 	}
 	c.reportZones()
 	return s

@@ -9,6 +9,7 @@
 //
 //	compile.go    the way as a whole, from the snapshot before to the next
 //	options.go    what the Corefile says, of package endpoint
+//	names.go      names of what the rooms below have
 //	groups.go     claims that can contend → names, group by group
 //	structure.go  what has everything compiled from nothing, and what goes on meanwhile
 //	changes.go    what changed → the Gateways and hosts that it concerns
@@ -20,7 +21,7 @@
 //
 // What objects want, each kind for itself:
 //
-//	offspring.go  the children that there are, by whom they belong to
+//	offspring.go  which children there are now
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
 //	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
 //
@@ -34,34 +35,23 @@
 // Which of it works:
 //
 //	probing.go    DNSHealthCheckProbes that change → the names whose checks they join   rule 4.10
-//	probe_problem.go  why a probe has no effect
 //	overrides.go  the operator's file → what it concerns          rule 4.5
-//	followers.go  a target → the objects whose status follows it  rule 4.8
-//	healthy.go    cells → a policy's status at the moment, and what fails open   rules 4.6 and 4.8
 //
 // Zones, and what is said of the objects:
 //
-//	zones.go      names → zones, of package zone: RRsets, cuts, glue, serials, journals, transfers   rules 5.3, 6.6 to 6.8 and 7.5
+//	zone/         names → zones: RRsets, cuts, glue, serials, journals, transfers   rules 5.3, 6.6 to 6.8 and 7.5
 //	published.go  serials that go on from what is kept, or from a run before   rule 6.7
 //	losses.go     how many names a snapshot loses against another rule 8.5
 //	snapshot.go   all of that at one moment
 //	report.go     which verdicts of policies changed
-//	verdict.go    what became of each policy: its conditions      api.md, DNSPolicy
-//	affected.go   what a Gateway says of its policies             api.md, DNSPolicy
+//	status/       what became of each object, and the children that it should have   api.md
+//	reporting.go  which verdicts of other objects changed
 //	hiding.go     NS records and DNAMEs that come or go → the objects below them   rule 8.1
-//	zone_verdict.go       what became of Zones and Records
 //	servers.go    NS Records → whether their servers have addresses here
-//	publisher_verdict.go  what became of DNSRecords and DNSEndpoints
 //
-// What the elected replica writes besides, each made where somebody asks:
+// What the elected replica keeps besides, made where somebody asks:
 //
-//	children.go   a policy or a DNSRecord → the objects that it should have, and their names   api.md, Written back
-//	child_records.go  a policy → its DNSRecords
-//	child_probes.go   a policy or a DNSRecord → its DNSHealthCheckProbes
 //	parents.go    a change → whose children may have changed
-//	elsewhere.go  policies whose providers are another controller's
-//	status.go     how probes and DNSRecords are at the moment     rule 4.8
-//	entries.go    a zone → its Zone's status.entries
 //	holdings.go   owners → what is kept of them                   rule 5.4
 //
 // From a query to its answer:
@@ -80,6 +70,4 @@
 //
 //	listing.go    a zone → its names
 //	tree.go       a host → its groups, their members, and the addresses of these
-//	sharers.go    who has a host together, and what each says of it as a whole   rule 5.6
-//	conflicts.go  who wants what another one has, and what is not served in full   rules 5.3 to 5.7
 package records

@@ -8,9 +8,9 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -49,15 +49,6 @@ type Location struct {
 	Network netip.Prefix `json:"network"`
 }
 
-// Object names an object.
-type Object struct {
-	// Cluster is where it is, and Kind what it is, such as DNSPolicy; the Corefile is in no cluster.
-	Cluster string `json:"cluster,omitempty"`
-	Kind    string `json:"kind"`
-	// Name is namespace/name.
-	Name string `json:"name"`
-}
-
 // Step is one name that a search came to.
 type Step struct {
 	// Name and Type are what is searched for, in the zone Zone.
@@ -71,10 +62,10 @@ type Step struct {
 	At    string `json:"at,omitempty"`
 	// Owner has the addresses, or the CNAME, of the name; nil for nobody. Losers want them too, and say why they do not
 	// have them.
-	Owner  *Object `json:"owner,omitempty"`
-	Losers []Loser `json:"losers,omitempty"`
+	Owner  *status.Object `json:"owner,omitempty"`
+	Losers []Loser        `json:"losers,omitempty"`
 	// Sources are the objects that the data come from, where these are not the owner's; one of kind Corefile is none.
-	Sources []Object `json:"sources,omitempty"`
+	Sources []status.Object `json:"sources,omitempty"`
 	// Answer and Fallback are how the owner's answers are laid out: simple, chain or flatten, and how far they may be from
 	// the client: any, default or none (rule 4.6). They are "" where there is nothing to choose.
 	Answer   string `json:"answer,omitempty"`
@@ -101,7 +92,7 @@ const (
 
 // Loser is an object that wants what another one has.
 type Loser struct {
-	Object
+	status.Object
 	// Why says why it does not have it, in a sentence.
 	Why string `json:"why"`
 }
@@ -185,7 +176,7 @@ func (s *Snapshot) step(h *hop) Step {
 func (s *Snapshot) explainNode(at *Step, h *hop) {
 	n := h.node
 	if by := n.Steered.Owner; by != nil {
-		owner := ownerOf(by)
+		owner := status.OwnerOf(by)
 		at.Owner = &owner
 		at.Losers = s.losers(n.Name)
 	}
@@ -214,13 +205,13 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 
 // losers returns who else wants what is steered at a name, in the order of claim.older.
 func (s *Snapshot) losers(name string) (all []Loser) {
-	g, ok := s.groups.Get(endpoint.GroupKey(name))
+	g, ok := s.NameGroups.Get(endpoint.GroupKey(name))
 	if !ok {
 		return nil
 	}
 	for _, l := range g.Lost {
 		if l.Claim.Host == name {
-			all = append(all, Loser{ownerOf(l.Claim), l.Problem().Message})
+			all = append(all, Loser{status.OwnerOf(l.Claim), l.Problem().Message})
 		}
 	}
 	return all
@@ -230,14 +221,14 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 const kindCorefile = "Corefile"
 
 // sources returns what the RRset of a type at a node of z comes from, each once; none for what is copied from elsewhere.
-func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []Object) {
+func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []status.Object) {
 	if zone.OfType(n.Static, rtype) == nil {
 		return nil
 	}
-	seen := make(map[Object]bool)
+	seen := make(map[status.Object]bool)
 	for _, e := range n.Records {
 		if e.RR != nil && e.RR.Header().Rrtype == rtype {
-			of := Object{e.Record.Cluster, e.ObjectKind().String(), e.Record.Name}
+			of := status.Object{Cluster: e.Record.Cluster, Kind: e.ObjectKind().String(), Name: e.Record.Name}
 			if !seen[of] {
 				seen[of] = true
 				all = append(all, of)
@@ -245,9 +236,9 @@ func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []Object) {
 		}
 	}
 	if all == nil && zone.OfType(z.Fixed[n.Name], rtype) != nil {
-		all = []Object{{Kind: kindCorefile}}
+		all = []status.Object{{Kind: kindCorefile}}
 	}
-	slices.SortFunc(all, func(a, b Object) int { // entries are in the order in which they came
+	slices.SortFunc(all, func(a, b status.Object) int { // entries are in the order in which they came
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Cluster, b.Cluster))
 	})
 	return all
@@ -279,8 +270,3 @@ func (s *Snapshot) whyUnread(h *hop) string {
 	by := h.node.Steered.Owner
 	return endpoint.UnreadProblem(by.Host, by.Kind, by.By).Message
 }
-
-// ownerOf names the object that a claim is of.
-func ownerOf(c *endpoint.Claim) Object { return objectOf(c.Kind, c.By) }
-
-func objectOf(kind api.Kind, m *api.Meta) Object { return Object{m.Cluster, kind.String(), m.Name} }

@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // Choice is one draw among the members of a name (rule 4.6).
@@ -30,8 +31,8 @@ type Candidate struct {
 	Member string `json:"member"`
 	// Owner has the member, and Gateway is the namespace/name of where its addresses come from; "" for objects that are not
 	// about Gateways.
-	Owner   Object `json:"owner"`
-	Gateway string `json:"gateway,omitempty"`
+	Owner   status.Object `json:"owner"`
+	Gateway string        `json:"gateway,omitempty"`
 	// Geo is its code, "*" where it has none.
 	Geo string `json:"geo"`
 	// Weight is as its object says, 0 for one that is drained.
@@ -81,13 +82,13 @@ type explainer struct {
 
 // targetsOf returns the targets that are checked for the group of names of a claim.
 func (s *Snapshot) targetsOf(c *endpoint.Claim) map[*health.Cell]*health.Target {
-	g, ok := s.groups.Get(endpoint.GroupKey(c.Host))
+	g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 	if !ok {
 		return nil
 	}
-	all := make(map[*health.Cell]*health.Target, len(g.checks))
-	for _, key := range g.checks {
-		if t, ok := s.checks.Get(key); ok {
+	all := make(map[*health.Cell]*health.Target, len(g.Checks))
+	for _, key := range g.Checks {
+		if t, ok := s.Checked.Get(key); ok {
 			all[t.Cell] = t
 		}
 	}
@@ -99,7 +100,7 @@ func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
 	made := Choice{Group: d.Group(), Members: make([]Candidate, len(p.Members))}
 	for i := range p.Members {
 		m, o := &p.Members[i], d.Of(i)
-		made.Members[i] = Candidate{endpoint.TrimDot(m.ID), objectOf(m.Of.Kind, m.Of.Object), gatewayName(m), p.Groups[m.Group].Geo(), m.Weight, o}
+		made.Members[i] = Candidate{endpoint.TrimDot(m.ID), status.ObjectOf(m.Of.Kind, m.Of.Object), gatewayName(m), p.Groups[m.Group].Geo(), m.Weight, o}
 		if o.Verdict == pool.VerdictTaken {
 			made.Class, made.Match = o.Class, o.Match
 		}

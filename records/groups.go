@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -18,11 +19,11 @@ import (
 func (c *compiler) resolve() {
 	slices.SortFunc(c.order, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
 	for _, change := range c.order {
-		var old *nameGroup
+		var old *status.NameGroup
 		if c.prev != nil {
 			old, _ = c.groups.Get(change.key)
 		}
-		g := &nameGroup{Group: owner.Group{Claims: change.add}}
+		g := &status.NameGroup{Group: owner.Group{Claims: change.add}}
 		change.group = g
 		if old != nil {
 			for _, cl := range old.Claims {
@@ -35,17 +36,17 @@ func (c *compiler) resolve() {
 		slices.SortFunc(g.Claims, (*endpoint.Claim).Older)
 		names := change.names
 		if old != nil {
-			names = append(slices.Clip(names), old.barred...)
+			names = append(slices.Clip(names), old.Barred...)
 		}
 		c.buildGroup(change.key, g, names)
 		if old != nil {
-			c.checks.Release(change.key, old.checks)
+			c.checks.Release(change.key, old.Checks)
 		}
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
 		c.putOwners(old, g)
 		c.bar(old, g)
-		if len(g.Claims)+len(g.barred) == 0 {
+		if len(g.Claims)+len(g.Barred) == 0 {
 			c.groups.Delete(change.key)
 			continue
 		}
@@ -55,27 +56,27 @@ func (c *compiler) resolve() {
 
 // putNames puts the names of a group that was built into their zones, and takes
 // away those that old had and it has not.
-func (c *compiler) putNames(old, g *nameGroup) {
+func (c *compiler) putNames(old, g *status.NameGroup) {
 	names := c.builder.Names
 	if old != nil {
 		c.countConflicts(old, -1)
-		for _, name := range old.names {
+		for _, name := range old.Names {
 			if _, kept := names[name]; !kept {
 				c.edit(c.zoneOf(name)).Set(name, pool.Steered{})
 			}
 		}
 	}
-	g.names = make([]string, 0, len(names))
+	g.Names = make([]string, 0, len(names))
 	for name, data := range names {
-		g.names = append(g.names, name)
+		g.Names = append(g.Names, name)
 		c.edit(c.zoneOf(name)).Set(name, data)
 	}
 }
 
 // bar keeps the Records from being served that lost to a claim, and no longer those that it kept before.
-func (c *compiler) bar(old, g *nameGroup) {
+func (c *compiler) bar(old, g *status.NameGroup) {
 	if old != nil {
-		for _, name := range old.barred {
+		for _, name := range old.Barred {
 			c.edit(c.zoneOf(name)).Bar(name, zone.Bar{})
 		}
 	}
@@ -85,10 +86,10 @@ func (c *compiler) bar(old, g *nameGroup) {
 	for name, by := range c.bars {
 		if n := c.nodeAt(name); n != nil && len(n.Records) > 0 {
 			c.edit(c.zoneOf(name)).Bar(name, by)
-			g.barred = append(g.barred, name)
+			g.Barred = append(g.Barred, name)
 		}
 	}
-	slices.Sort(g.barred)
+	slices.Sort(g.Barred)
 }
 
 // barsOf returns whose the hosts of claims are, by host. The claims are in the order of precedence; won are those that are
@@ -107,7 +108,7 @@ func barsOf(claims, won []*endpoint.Claim) map[string]zone.Bar {
 }
 
 // countConflicts adds n for each claim that lost in g to the count of its zone.
-func (c *compiler) countConflicts(g *nameGroup, n int) {
+func (c *compiler) countConflicts(g *status.NameGroup, n int) {
 	for _, l := range g.Lost {
 		c.edit(c.zoneOf(rdata.Base(l.Claim.Host))).Conflicts += n
 	}
@@ -115,7 +116,7 @@ func (c *compiler) countConflicts(g *nameGroup, n int) {
 
 // buildGroup decides who owns what in g and leaves the names with their data in
 // c.builder.names.
-func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
+func (c *compiler) buildGroup(key string, g *status.NameGroup, names []string) {
 	clear(c.builder.Names)
 	c.builder.Notes, c.builder.Dropped, c.bars = nil, nil, nil
 	c.checks.Begin(key)
@@ -123,12 +124,12 @@ func (c *compiler) buildGroup(key string, g *nameGroup, names []string) {
 	slices.SortFunc(won, (*endpoint.Claim).Older)
 	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Claim.Older(b.Claim) })
 	c.builder.Build(won)
-	g.notes, g.dropped, g.checks = c.builder.Notes, c.builder.Dropped, c.checks.Used
+	g.Notes, g.Dropped, g.Checks = c.builder.Notes, c.builder.Dropped, c.checks.Used
 }
 
 // resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
 // labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
-func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won []*endpoint.Claim) {
+func (c *compiler) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Claim) {
 	isBelow := func(cl *endpoint.Claim) bool { return endpoint.Underscored(cl.Host) }
 	host, below, namesBelow := g.Claims, []*endpoint.Claim(nil), []string(nil)
 	if slices.ContainsFunc(g.Claims, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
@@ -150,7 +151,7 @@ func (c *compiler) resolveGroup(key string, g *nameGroup, names []string) (won [
 	if len(below)+len(namesBelow) > 0 {
 		below = slices.DeleteFunc(below, func(cl *endpoint.Claim) bool {
 			above := c.above(cl.Host)
-			if !owner.Strange(above, cl.By) || !c.next.opt.Bound(&c.zones[c.zoneOf(cl.Host)].Zone, cl.By, cl.Host) {
+			if !owner.Strange(above, cl.By) || !c.next.Opt.Bound(&c.zones[c.zoneOf(cl.Host)].Zone, cl.By, cl.Host) {
 				return false
 			}
 			lost = append(lost, owner.Loss{Claim: cl, Owner: above})
@@ -207,9 +208,9 @@ func (c *compiler) unsettle(cl *endpoint.Claim) {
 }
 
 // putOwners names the owners of the hosts of a group, and no longer those of old.
-func (c *compiler) putOwners(old, g *nameGroup) {
+func (c *compiler) putOwners(old, g *status.NameGroup) {
 	if old != nil {
-		for _, name := range old.told {
+		for _, name := range old.Told {
 			c.edit(c.zoneOf(name)).Tell(name, nil)
 		}
 	}
@@ -224,7 +225,7 @@ func (c *compiler) putOwners(old, g *nameGroup) {
 				continue // a zone below begins there
 			}
 			c.edit(at).Tell(txt.Name, []zone.RRset{txt.Set})
-			g.told = append(g.told, txt.Name)
+			g.Told = append(g.Told, txt.Name)
 		}
 	}
 }

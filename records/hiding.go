@@ -1,16 +1,9 @@
 package records
 
 import (
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
-	"github.com/miekg/dns"
 )
-
-// hiderOf says the same of a claim's host.
-func (s *Snapshot) hiderOf(c *endpoint.Claim) *endpoint.Problem {
-	return s.Zone(rdata.Base(c.Host)).HiderOf(c.Host, dns.TypeA)
-}
 
 // unsettleHidden marks the objects with hosts at or below names where NS records or a DNAME
 // have come, gone or changed.

@@ -16,7 +16,7 @@ import (
 // read. For a group that is not there, there are none.
 func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
-		g, ok := s.groups.Get(group)
+		g, ok := s.NameGroups.Get(group)
 		if !ok {
 			return
 		}
@@ -32,14 +32,14 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 // namespaces may publish, as Owner says it: what else api.Objects.Acquired is to have.
 func (s *Snapshot) ZoneHoldings() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
-		for _, z := range s.zones {
+		for _, z := range s.Served {
 			key := api.ZoneKey(z.Origin())
 			o, ok := s.Owner(key)
 			if ok && (s.allRead || s.onRecord(key, o.Kind, &api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID})) && !yield(key, o) {
 				return
 			}
 		}
-		for _, z := range s.zones {
+		for _, z := range s.Served {
 			if !s.recordHoldings(z, yield) {
 				return
 			}
@@ -50,12 +50,12 @@ func (s *Snapshot) ZoneHoldings() iter.Seq2[string, api.Owner] {
 // recordHoldings yields who has the names of records in a zone that several namespaces may publish; those of hosts are
 // among Holdings.
 func (s *Snapshot) recordHoldings(z *zone.Zone, yield func(string, api.Owner) bool) bool {
-	shared := s.opt.Sharing(&z.Zone)
+	shared := s.Opt.Sharing(&z.Zone)
 	for name, n := range z.Nodes.All() {
 		if len(n.Records) == 0 || !shared(name) {
 			continue
 		}
-		if g, ok := s.groups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.Claims, func(c *endpoint.Claim) bool { return c.Host == name }) {
+		if g, ok := s.NameGroups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.Claims, func(c *endpoint.Claim) bool { return c.Host == name }) {
 			continue
 		}
 		if o, ok := s.Owner(name); ok && !yield(name, o) {
@@ -67,6 +67,6 @@ func (s *Snapshot) recordHoldings(z *zone.Zone, yield func(string, api.Owner) bo
 
 // onRecord tells whether an object is on record under a key.
 func (s *Snapshot) onRecord(key string, kind api.Kind, m *api.Meta) bool {
-	o, ok := s.in.Registered(key)
+	o, ok := s.In.Registered(key)
 	return ok && o.Is(kind, m)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -21,11 +22,11 @@ type NameState struct {
 	Zone string `json:"zone"`
 	// Owner has the addresses, or the CNAME; nil for nobody, or for Records of several Zones. Of name servers that the
 	// Corefile gives addresses it is of the kind Corefile, without a name.
-	Owner *Object `json:"owner,omitempty"`
+	Owner *status.Object `json:"owner,omitempty"`
 	// Sources are the objects that the data come from which nobody's health decides on, the first ones of them; one of the
 	// kind Corefile is none. MoreSources is how many there are besides.
-	Sources     []Object `json:"sources,omitempty"`
-	MoreSources int      `json:"moreSources,omitempty"`
+	Sources     []status.Object `json:"sources,omitempty"`
+	MoreSources int             `json:"moreSources,omitempty"`
 	// Answer is how the owner's answers are laid out: simple, chain or flatten; "" for Records and what the Corefile says.
 	Answer string `json:"answer,omitempty"`
 	// Types are those of what is steered and of all that stands beside it.
@@ -85,13 +86,13 @@ func (s *Snapshot) Names(z *zone.Zone, from, contains string) iter.Seq[NameState
 // from the other, and the origins of all zones. Others may still say the same. inner is true for a name that Names leaves
 // out: one below klb.H', which is a part of its host.
 func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
-	sameZones := slices.EqualFunc(s.zones, o.zones, func(z, y *zone.Zone) bool { return z.Origin() == y.Origin() })
+	sameZones := slices.EqualFunc(s.Served, o.Served, func(z, y *zone.Zone) bool { return z.Origin() == y.Origin() })
 	return func(yield func(string, bool) bool) {
 		for _, of := range [...]struct{ s, o *Snapshot }{{s, o}, {o, s}} {
-			for i, z := range of.s.zones {
+			for i, z := range of.s.Served {
 				var others tree.Map[*zone.Node]
 				if sameZones { // else a name may lie in another
-					others = of.o.zones[i].Nodes
+					others = of.o.Served[i].Nodes
 				}
 				for name, n := range z.Nodes.All() {
 					if m, _ := others.Get(name); n == m && name != z.Origin() {
@@ -111,13 +112,13 @@ func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
 func (s *Snapshot) nameState(z *zone.Zone, n *zone.Node) NameState {
 	st := NameState{Name: endpoint.TrimDot(n.Name), Zone: endpoint.TrimDot(z.Origin()), Types: []string{}, Losers: len(s.losers(n.Name))}
 	if by := n.Steered.Owner; by != nil {
-		owner := ownerOf(by)
+		owner := status.OwnerOf(by)
 		st.Owner = &owner
-		st.FailsOpen = s.failsOpen(n.Name)
+		st.FailsOpen = s.FailsOpen(n.Name)
 	} else if o, ok := s.Owner(n.Name); ok {
-		st.Owner = &Object{o.Cluster, o.Kind.String(), o.Name}
+		st.Owner = &status.Object{Cluster: o.Cluster, Kind: o.Kind.String(), Name: o.Name}
 	} else if addressedByCorefile(z, n) {
-		st.Owner = &Object{Kind: kindCorefile}
+		st.Owner = &status.Object{Kind: kindCorefile}
 	}
 	st.Sources, st.MoreSources = sourcesAt(z, n)
 	if turn := z.TurnOf(n.Name, dns.TypeA); z.Turns > 0 && turn != nil && turn.Name != n.Name {
@@ -147,9 +148,9 @@ func (s *Snapshot) nameState(z *zone.Zone, n *zone.Node) NameState {
 const maxSources = 20
 
 // sourcesAt returns the objects that the static data at a node come from, and how many there are beyond the bound.
-func sourcesAt(z *zone.Zone, n *zone.Node) (all []Object, more int) {
-	seen := make(map[Object]bool, len(n.Static))
-	add := func(o Object) {
+func sourcesAt(z *zone.Zone, n *zone.Node) (all []status.Object, more int) {
+	seen := make(map[status.Object]bool, len(n.Static))
+	add := func(o status.Object) {
 		if seen[o] {
 			return
 		}
@@ -161,9 +162,9 @@ func sourcesAt(z *zone.Zone, n *zone.Node) (all []Object, more int) {
 	}
 	if n.Name == z.Origin() { // the SOA
 		if z.Object != nil {
-			add(Object{z.Object.Cluster, api.KindZone.String(), z.Object.Name})
+			add(status.Object{Cluster: z.Object.Cluster, Kind: api.KindZone.String(), Name: z.Object.Name})
 		} else {
-			add(Object{Kind: kindCorefile})
+			add(status.Object{Kind: kindCorefile})
 		}
 	}
 	for _, set := range n.Static {
@@ -177,15 +178,15 @@ func sourcesAt(z *zone.Zone, n *zone.Node) (all []Object, more int) {
 // addressedByCorefile tells whether a name has addresses that the Corefile gives it.
 func addressedByCorefile(z *zone.Zone, n *zone.Node) bool {
 	return slices.ContainsFunc([]uint16{dns.TypeA, dns.TypeAAAA}, func(rtype uint16) bool {
-		return slices.Contains(sources(z, n, rtype), Object{Kind: kindCorefile})
+		return slices.Contains(sources(z, n, rtype), status.Object{Kind: kindCorefile})
 	})
 }
 
 // Open returns the zones without a Zone in which every namespace may publish (rule 5.1),
 // in the order of the options.
 func (s *Snapshot) Open() (origins []string) {
-	for i := range s.zoneSet.Served {
-		if at := &s.zoneSet.Served[i]; at.Object == nil && s.opt.Open(at.Origin) {
+	for i := range s.Table.Served {
+		if at := &s.Table.Served[i]; at.Object == nil && s.Opt.Open(at.Origin) {
 			origins = append(origins, at.Origin)
 		}
 	}

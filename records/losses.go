@@ -12,8 +12,8 @@ func (l Loss) Exceeds(percent int) bool { return l.Gone*100 > l.Names*percent }
 // proportion to the names of the zones that differ.
 func (s *Snapshot) Losses(after *Snapshot) map[string]Loss {
 	losses := make(map[string]Loss)
-	for i, z := range s.zones {
-		if i < len(after.zones) && after.zones[i] == z {
+	for i, z := range s.Served {
+		if i < len(after.Served) && after.Served[i] == z {
 			continue
 		}
 		l := Loss{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // parents returns the objects whose children may have changed: those that the compile has looked
@@ -33,7 +34,7 @@ func (c *compiler) parents() []ParentRef {
 			add(of)
 			e.contenders(of, add)
 		}
-		before := c.prev.in.Clusters[i]
+		before := c.prev.In.Clusters[i]
 		for _, ref := range e.in.Changed {
 			if ref.Kind != api.KindDNSRecord && ref.Kind != api.KindProbe {
 				continue
@@ -66,12 +67,12 @@ func childParent(in *api.Cluster, ref api.Ref) api.Ref {
 // probedRecords returns the DNSRecords of a cluster that have probes, or had, and that the compile
 // has looked at.
 func (c *compiler) probedRecords(cluster int) map[string]struct{} {
-	e, before := c.clusters[cluster], c.prev.in.Clusters[cluster]
+	e, before := c.clusters[cluster], c.prev.In.Clusters[cluster]
 	var all map[string]struct{}
 	add := func(name string) {
 		was, _ := before.DNSRecords.Get(name)
 		is, _ := e.in.DNSRecords.Get(name)
-		if was != nil && hasProbes(was) || is != nil && hasProbes(is) {
+		if was != nil && status.HasProbes(was) || is != nil && status.HasProbes(is) {
 			if all == nil {
 				all = make(map[string]struct{})
 			}
@@ -95,11 +96,11 @@ func (c *compiler) probedRecords(cluster int) map[string]struct{} {
 // more.
 func (e *clusterEdit) contenders(of api.Ref, add func(of api.Ref)) {
 	if of.Kind == api.KindDNSPolicy {
-		for _, r := range e.state.offspring.records(of.Name) {
+		for _, r := range e.state.Offspring.Records(of.Name) {
 			e.wantingName(r.Name, add)
 		}
 	}
-	for _, p := range e.state.offspring.probes(of) {
+	for _, p := range e.state.Offspring.Probes(of) {
 		e.wantingName(p.Name, add)
 	}
 }
@@ -117,8 +118,19 @@ func (e *clusterEdit) wantingName(name string, add func(of api.Ref)) {
 				add(api.Ref{Kind: api.KindDNSPolicy, Name: p.Name})
 			}
 		}
-		if r, ok := e.in.DNSRecords.Get(name[:i]); ok && hasProbes(r) {
+		if r, ok := e.in.DNSRecords.Get(name[:i]); ok && status.HasProbes(r) {
 			add(api.Ref{Kind: api.KindDNSRecord, Name: r.Name})
 		}
 	}
 }
+
+// ParentRef names a policy or a DNSRecord of a cluster, which may be gone.
+type ParentRef struct {
+	Cluster string
+	Of      api.Ref
+}
+
+// ChildrenChanged returns the objects whose Children or Existing may differ from those of the
+// snapshot that this one was compiled from, each once; nil stands for any. The caller must not
+// change the slice.
+func (s *Snapshot) ChildrenChanged() []ParentRef { return s.parents }

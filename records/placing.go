@@ -37,7 +37,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		if old, ok := e.records.Get(name); ok && old.RR != nil {
 			c.dropEntry(old)
 		} else if ok {
-			e.state.unplaced--
+			e.state.Unplaced--
 		}
 		c.restateObject(e.in.Name, api.KindRecord, name)
 	}
@@ -45,10 +45,10 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		e.records.Delete(name)
 		return
 	}
-	placed := endpoint.PlaceRecord(c.next.zoneSet, rec, c.next.opt)
+	placed := endpoint.PlaceRecord(c.next.Table, rec, c.next.Opt)
 	e.records.Set(rec.Name, placed)
 	if placed.RR == nil {
-		e.state.unplaced++
+		e.state.Unplaced++
 	}
 	if placed.RR != nil {
 		c.edit(c.zoneOfEntry(placed)).Add(placed)
@@ -62,7 +62,7 @@ func (c *compiler) dropEntry(old *endpoint.Record) {
 	c.touch(old, -1)
 }
 
-func (c *compiler) zoneOfEntry(e *endpoint.Record) int { return c.next.zoneSet.Index[e.Zone()] }
+func (c *compiler) zoneOfEntry(e *endpoint.Record) int { return c.next.Table.Index[e.Zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
 // where there is one. n Records come to the name: one, or -1 for one that goes.
@@ -132,11 +132,11 @@ func (c *compiler) settle() {
 	for d := len(byDepth) - 1; d >= 0; d-- {
 		for _, i := range byDepth[d] {
 			c.edits[i].Settle()
-			up := c.next.zoneSet.Above(c.zones[i].Origin())
+			up := c.next.Table.Above(c.zones[i].Origin())
 			if up == nil {
 				continue
 			}
-			above := c.next.zoneSet.Index[up.Origin]
+			above := c.next.Table.Index[up.Origin]
 			known := c.edits[above] != nil
 			c.edit(above).Delegate(c.zones[i].Origin(), c.edits[i].Delegation())
 			if !known {

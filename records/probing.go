@@ -1,30 +1,29 @@
 package records
 
 import (
-	"iter"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // probes renews the index of probes, and notes what those say of that changed.
 func (c *compiler) probes() {
 	for i, e := range c.clusters {
-		index := e.state.probes.Edit()
+		index := e.state.Probes.Edit()
 		if c.prev == nil {
 			for _, p := range e.in.Probes.All() {
-				if pool.UsableProbe(p, c.next.opt) {
+				if pool.UsableProbe(p, c.next.Opt) {
 					index.Set(c.builder.ProbeKey(p), p)
 					c.beginAlone(p)
 				}
 			}
-			e.state.probes = index.Map()
+			e.state.Probes = index.Map()
 			continue
 		}
-		before := c.prev.in.Clusters[i]
+		before := c.prev.In.Clusters[i]
 		for _, ref := range e.in.Changed {
 			if ref.Kind == api.KindProbe {
 				old, _ := before.Probes.Get(ref.Name)
@@ -34,14 +33,14 @@ func (c *compiler) probes() {
 		}
 		for _, namespace := range e.again {
 			for _, p := range e.in.Probes.Beginning(namespace + "/") {
-				if pool.HeadersOf(&p.Check, &p.Meta) != "" && pool.UsableProbe(p, c.next.opt) {
+				if pool.HeadersOf(&p.Check, &p.Meta) != "" && pool.UsableProbe(p, c.next.Opt) {
 					c.endAlone(p)
 					c.beginAlone(p)
 					e.concerns(&c.builder, p)
 				}
 			}
 		}
-		e.state.probes = index.Map()
+		e.state.Probes = index.Map()
 	}
 }
 
@@ -49,10 +48,10 @@ func (c *compiler) probes() {
 // One that says nothing, or the same as before, concerns nobody.
 func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckProbe], old, p *api.HealthCheckProbe) {
 	b, before, after := &c.builder, "", ""
-	if old != nil && pool.UsableProbe(old, c.next.opt) {
+	if old != nil && pool.UsableProbe(old, c.next.Opt) {
 		before = b.ProbeKey(old)
 	}
-	if p != nil && pool.UsableProbe(p, c.next.opt) {
+	if p != nil && pool.UsableProbe(p, c.next.Opt) {
 		after = b.ProbeKey(p)
 	}
 	same := before == after
@@ -82,7 +81,7 @@ func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckP
 // beginAlone begins the check that a probe has by itself, where it needs no name for
 // that: where the operator allows it (rule 4.10).
 func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
-	if pool.Alone(p, c.next.opt) {
+	if pool.Alone(p, c.next.Opt) {
 		c.checks.Begin(pool.ProbeUser(p))
 		c.builder.Watch(c.builder.ProbeTarget(p), func() *health.Target { return c.builder.ProbeTargetBefore(p) })
 	}
@@ -90,7 +89,7 @@ func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
 
 // endAlone ends what beginAlone began.
 func (c *compiler) endAlone(p *api.HealthCheckProbe) {
-	if pool.Alone(p, c.next.opt) {
+	if pool.Alone(p, c.next.Opt) {
 		c.checks.Release(pool.ProbeUser(p), []string{c.builder.ProbeTarget(p).Key()})
 	}
 }
@@ -116,8 +115,8 @@ func (s *subjects) add(b *pool.Builder, p *api.HealthCheckProbe) {
 
 // meet tells whether one of the probes is meant for a claim, which meant has been
 // returned for. at is the addresses of s.
-func (s *subjects) meet(c *endpoint.Claim, at targetSet, meant []string) bool {
-	for address := range at.in(c.Targets) {
+func (s *subjects) meet(c *endpoint.Claim, at status.TargetSet, meant []string) bool {
+	for address := range at.In(c.Targets) {
 		for _, about := range meant {
 			if s.about[address+"/"+about] {
 				return true
@@ -147,23 +146,10 @@ func (e *clusterEdit) concerns(b *pool.Builder, p *api.HealthCheckProbe) {
 func (c *compiler) markProbed() {
 	for i, e := range c.clusters {
 		for namespace, s := range e.concerned {
-			at := newTargetSet(s.addresses)
-			for cl := range c.prev.clusters[i].claims(namespace) {
-				if at.meets(cl.Targets) && s.meet(cl, at, c.builder.Meant(cl)) {
+			at := status.NewTargetSet(s.addresses)
+			for cl := range c.prev.Clusters[i].Claims(namespace) {
+				if at.Meets(cl.Targets) && s.meet(cl, at, c.builder.Meant(cl)) {
 					c.change(cl)
-				}
-			}
-		}
-	}
-}
-
-// claims yields the claims of a namespace.
-func (s *clusterState) claims(namespace string) iter.Seq[*endpoint.Claim] {
-	return func(yield func(*endpoint.Claim) bool) {
-		for _, t := range s.targets.Beginning(namespace + "/") {
-			for _, cl := range t.Claims {
-				if !yield(cl) {
-					return
 				}
 			}
 		}
@@ -178,9 +164,9 @@ func (c *compiler) mark(t *endpoint.Target) {
 	}
 }
 
-func (c *compiler) markAt(t *endpoint.Target, at targetSet) {
+func (c *compiler) markAt(t *endpoint.Target, at status.TargetSet) {
 	for _, cl := range t.Claims {
-		if at.meets(cl.Targets) {
+		if at.Meets(cl.Targets) {
 			c.change(cl)
 		}
 	}

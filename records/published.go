@@ -15,15 +15,15 @@ import (
 // and the last serials of some that were before, here or by whoever ran here before.
 func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 	return func(yield func(string, api.Kept) bool) {
-		for _, z := range s.zones {
+		for _, z := range s.Served {
 			kept := z.Published()
 			if kept.Serial != 0 && !yield(z.Origin(), kept) {
 				return
 			}
 		}
 		rest := make(map[string]api.Kept)
-		for origin, kept := range s.opt.Published {
-			if _, served := s.zoneSet.Index[origin]; !served {
+		for origin, kept := range s.Opt.Published {
+			if _, served := s.Table.Index[origin]; !served {
 				rest[origin] = kept
 			}
 		}
@@ -49,20 +49,20 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 // elected there, does not matter then.
 func (c *compiler) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
 	if at.Object != nil {
-		for _, in := range c.next.in.Clusters {
+		for _, in := range c.next.In.Clusters {
 			if z, ok := in.Zones.Get(at.Object.Name); ok && in.Name == at.Object.Cluster {
 				kept = z.Kept
 			}
 		}
 	}
-	other, _ := c.next.in.Serials.Get(at.Origin)
-	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != c.next.in.Keeper
+	other, _ := c.next.In.Serials.Get(at.Origin)
+	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != c.next.In.Keeper
 }
 
 // Proposals returns what the writer should keep beside the Zones, in the order of
 // Snapshot.Zones. What it should keep in the status of Zones their verdicts say too.
 func (s *Snapshot) Proposals() (all []zone.Proposal) {
-	for _, z := range s.zones {
+	for _, z := range s.Served {
 		if p, ok := z.Proposed(); ok && p.Beside {
 			all = append(all, p)
 		}

@@ -43,7 +43,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	key := endpoint.PublisherKey(kind, name)
 	if c.prev != nil {
 		if old, ok := e.targets.Get(key); ok {
-			e.state.refusedPublishers[kind] -= btoi(old.Publisher.IsRefused())
+			e.state.RefusedPublishers[kind] -= btoi(old.Publisher.IsRefused())
 			for _, cl := range old.Claims {
 				c.change(cl).lose(cl)
 			}
@@ -56,13 +56,13 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	if c.prev != nil && kind == api.KindDNSRecord {
 		e.renewed = append(e.renewed, name)
 	}
-	t := endpoint.PublisherOf(c.next.zoneSet, c.next.opt, e.in, kind, name)
+	t := endpoint.PublisherOf(c.next.Table, c.next.Opt, e.in, kind, name)
 	if t == nil {
 		e.targets.Delete(key)
 		return
 	}
 	e.targets.Set(key, t)
-	e.state.refusedPublishers[kind] += btoi(t.Publisher.IsRefused())
+	e.state.RefusedPublishers[kind] += btoi(t.Publisher.IsRefused())
 	for _, cl := range t.Claims {
 		ch := c.change(cl)
 		ch.add = append(ch.add, cl)

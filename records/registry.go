@@ -13,7 +13,7 @@ func (c *compiler) markAcquired() {
 	if c.prev == nil {
 		return
 	}
-	for _, host := range c.next.in.AcquiredChanged {
+	for _, host := range c.next.In.AcquiredChanged {
 		if _, is := api.OfZoneKey(host); is || c.zoneOf(rdata.Base(host)) < 0 { // zones that differ for it are made anew
 			continue
 		}
@@ -54,7 +54,7 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if first == nil {
 		return api.Owner{}, false // the Corefile's, or nobody's
 	}
-	if kept, ok := s.in.Registered(host); ok {
+	if kept, ok := s.In.Registered(host); ok {
 		for _, e := range byAge {
 			if !e.Beside && e.Record.SameNamespace(&first.Record.Meta) && kept.Is(e.ObjectKind(), &e.Record.Meta) {
 				first = e // no line is written anew for an older one
@@ -67,7 +67,7 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 // line returns what the registry is to say of an object that owns a name.
 func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}
-	for _, c := range s.in.Clusters {
+	for _, c := range s.In.Clusters {
 		if c.Name == m.Cluster && c.UID != c.Name { // else its name stands for its UID
 			o.ClusterUID = c.UID
 		}

@@ -6,17 +6,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // report renews the verdicts on policies that a change concerns.
 func (c *compiler) report() {
-	zones := sync.OnceValue(c.next.opt.ZoneNames)
+	zones := sync.OnceValue(c.next.Opt.ZoneNames)
 	for _, e := range c.clusters {
 		for _, name := range e.order {
 			t := e.unsettled[name]
 			var verdict, old *api.Verdict
 			if p, ok := e.in.Policies.Get(name); ok && t != nil && !p.Deleting {
-				verdict = verdictOf(t, p, c.next, zones, e.state.offspring)
+				verdict = status.VerdictOf(t, p, &c.next.View, zones, e.state.Offspring)
 			}
 			if c.prev != nil {
 				old, _ = e.verdicts.Get(name)
@@ -51,9 +52,9 @@ func (c *compiler) reportPolicies(e *clusterEdit) {
 // verdictsBefore returns the verdicts of a cluster in the snapshot before.
 func (c *compiler) verdictsBefore(cluster string) tree.Map[*api.Verdict] {
 	if c.old != nil {
-		for _, s := range c.old.clusters {
-			if s.name == cluster {
-				return s.verdicts
+		for _, s := range c.old.Clusters {
+			if s.Name == cluster {
+				return s.Verdicts
 			}
 		}
 	}
@@ -63,23 +64,13 @@ func (c *compiler) verdictsBefore(cluster string) tree.Map[*api.Verdict] {
 // settle keeps the verdict of a policy in place of old; either is nil where there
 // is none.
 func (e *clusterEdit) settle(policy string, old, v *api.Verdict) {
-	e.state.count(old, -1)
-	e.state.count(v, 1)
+	e.state.Count(old, -1)
+	e.state.Count(v, 1)
 	switch {
 	case v == nil:
 		e.verdicts.Delete(policy)
 	case old == nil || !old.Equal(v):
 		e.verdicts.Set(policy, v)
-	}
-}
-
-func (s *clusterState) count(v *api.Verdict, n int) {
-	switch {
-	case v == nil:
-	case v.Accepted():
-		s.accepted += n
-	default:
-		s.refused += n
 	}
 }
 
@@ -101,12 +92,12 @@ func (c *compiler) otherProviders(cluster, policy string, t *endpoint.Target) bo
 		return false
 	}
 	var was, is string
-	for i, s := range c.old.clusters {
-		if s.name != cluster {
+	for i, s := range c.old.Clusters {
+		if s.Name != cluster {
 			continue
 		}
-		if p, ok := c.old.in.Clusters[i].Policies.Get(policy); ok {
-			before, _ := s.targets.Get(p.TargetName())
+		if p, ok := c.old.In.Clusters[i].Policies.Get(policy); ok {
+			before, _ := s.Targets.Get(p.TargetName())
 			was = before.PublishedVia(p)
 		}
 	}

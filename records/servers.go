@@ -15,20 +15,6 @@ import (
 // Who names a server is kept by the server's name, so that its verdict can follow what becomes
 // of the server's addresses, wherever they lie.
 
-// lacksAddress says that nobody can find the server of an NS Record: its name lies in a zone
-// served here that has no address of it. nil for nothing.
-func (s *Snapshot) lacksAddress(e *endpoint.Record) *endpoint.Problem {
-	ns, ok := e.RR.(*dns.NS)
-	if !ok {
-		return nil
-	}
-	z := s.Zone(ns.Ns)
-	if z == nil || z.KnowsAddress(e.Name, ns.Ns) {
-		return nil
-	}
-	return endpoint.Problemf(endpoint.ReasonNoAddress, "the name server %s lies in the zone %s, which is served here and has no address of it: give it an A or AAAA record; a CNAME is none (RFC 2181 §10.3)", endpoint.TrimDot(ns.Ns), endpoint.TrimDot(z.Origin()))
-}
-
 // fieldMark stands between the parts of a key of compiler.servers, of which the first is the
 // server's name from the root: no name has it.
 const fieldMark = "\x01"

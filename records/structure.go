@@ -26,7 +26,7 @@ func CompileLeaves(prev *Snapshot, in api.Objects, opt *endpoint.Options, now ti
 // Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine.
 // What in says has changed counts from what base was compiled from. It is Behind where the structure is another one again.
 func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	if !base.checks.SameCells(&last.checks) { // both have begun to check the same
+	if !base.Checked.SameCells(&last.Checked) { // both have begun to check the same
 		return compile(nil, last, nil, in, opt, now)
 	}
 	return compileOn(base, last, in, opt, now)
@@ -38,7 +38,7 @@ func compileOn(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now 
 		return compile(base, last, set, in, opt, now)
 	}
 	held, still := base.hold(in)
-	s := compile(base, last, base.zoneSet, held, base.opt, now)
+	s := compile(base, last, base.Table, held, base.Opt, now)
 	s.input, s.behind, s.still = in, true, still
 	return s
 }
@@ -56,14 +56,14 @@ func (s *Snapshot) Input() api.Objects { return s.input }
 
 // fits returns the zones of in where it has the structure of s under opt, nil where not.
 func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones {
-	if s.opt != opt || s.in.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.in, in) {
+	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) {
 		return nil
 	}
 	if !s.zonesChanged(in) && !s.registryDecides(in) {
-		return s.zoneSet
+		return s.Table
 	}
 	unread := s.unread.ZonesAfter(in)
-	if set := endpoint.ResolveZones(*in, unread, opt); maps.Equal(unread, s.unread.Zones) && set.Same(s.zoneSet) {
+	if set := endpoint.ResolveZones(*in, unread, opt); maps.Equal(unread, s.unread.Zones) && set.Same(s.Table) {
 		return set
 	}
 	return nil
@@ -76,7 +76,7 @@ func (s *Snapshot) zonesChanged(in *api.Objects) bool {
 			if ref.Kind != api.KindZone {
 				continue
 			}
-			before, _ := s.in.Clusters[i].Zones.Get(ref.Name)
+			before, _ := s.In.Clusters[i].Zones.Get(ref.Name)
 			now, _ := c.Zones.Get(ref.Name)
 			if before == nil || !endpoint.SameZone(before, now) {
 				return true
@@ -92,13 +92,13 @@ const stillRegistry = ""
 // hold returns in with the structure of s, and the names of the clusters that stand still for it, or stillRegistry.
 func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
 	held = in
-	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.in.Expecting, s.in.Unsure, s.in.Awaited, s.in.Keeper
+	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.In.Expecting, s.In.Unsure, s.In.Awaited, s.In.Keeper
 	zoneLine := func(key string) bool { _, is := api.OfZoneKey(key); return is }
 	if slices.Contains(s.still, stillRegistry) || slices.ContainsFunc(in.AcquiredChanged, zoneLine) {
-		held.Acquired, held.AcquiredChanged, still = s.in.Acquired, nil, append(still, stillRegistry)
+		held.Acquired, held.AcquiredChanged, still = s.In.Acquired, nil, append(still, stillRegistry)
 	}
-	held.Clusters = make([]*api.Cluster, len(s.in.Clusters))
-	for i, before := range s.in.Clusters {
+	held.Clusters = make([]*api.Cluster, len(s.In.Clusters))
+	for i, before := range s.In.Clusters {
 		c := *before
 		c.Changed, c.Inferred = nil, nil
 		at := slices.IndexFunc(in.Clusters, func(now *api.Cluster) bool { return sameRun(before, now) && sameListing(before, now) })
@@ -116,7 +116,7 @@ func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
 
 // sameClusters reports whether what changed in each cluster counts from what s was compiled from.
 func sameClusters(s *Snapshot, in *api.Objects) bool {
-	return slices.EqualFunc(s.in.Clusters, in.Clusters, sameRun)
+	return slices.EqualFunc(s.In.Clusters, in.Clusters, sameRun)
 }
 
 func sameRun(a, b *api.Cluster) bool { return a.Name == b.Name && a.UID == b.UID && a.Epoch == b.Epoch }
@@ -133,7 +133,7 @@ func sameListing(a, b *api.Cluster) bool {
 
 // registryDecides reports whether what has changed in the registry may decide about a Zone.
 func (s *Snapshot) registryDecides(in *api.Objects) bool {
-	set := s.zoneSet
+	set := s.Table
 	for _, key := range in.AcquiredChanged {
 		if _, is := api.OfZoneKey(key); is {
 			return true

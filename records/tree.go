@@ -7,6 +7,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -47,10 +48,10 @@ type TreeMember struct {
 	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is
 	// the namespace/name of where its addresses come from; "" for objects that are not about Gateways. Weight is as its
 	// object says, 0 for one that is drained.
-	Member  string `json:"member"`
-	Owner   Object `json:"owner"`
-	Gateway string `json:"gateway,omitempty"`
-	Weight  uint64 `json:"weight"`
+	Member  string        `json:"member"`
+	Owner   status.Object `json:"owner"`
+	Gateway string        `json:"gateway,omitempty"`
+	Weight  uint64        `json:"weight"`
 	// TTL is that of its addresses, or of the CNAME to its hostname.
 	TTL uint32 `json:"ttl"`
 	// Check says what is wanted to be checked of it, as that of a Tree does.
@@ -143,7 +144,7 @@ func (x *explainer) groups(v *pool.View) []TreeGroup {
 	for i := range p.Members {
 		m := &p.Members[i]
 		one := TreeMember{
-			Member: endpoint.TrimDot(m.ID), Owner: objectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
+			Member: endpoint.TrimDot(m.ID), Owner: status.ObjectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
 			TTL: m.TTL(), Check: pool.CheckText(m.Of.Check), Class: m.Class().String(), Sets: []TreeSet{},
 		}
 		for j := range m.Len() {

@@ -8,6 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // claimUnread adds the claims of owners that cannot be read to their groups, and takes away those of others.
@@ -40,33 +41,26 @@ func (c *compiler) claimUnread() {
 func (s *Snapshot) UnreadOwners() int { return s.unread.Hosts.Len() + len(s.unread.Zones) }
 
 // UnreadNames yields the names that UnreadOwners counts, without a final dot, each with its owner, in no order.
-func (s *Snapshot) UnreadNames() iter.Seq2[string, Object] {
-	return func(yield func(string, Object) bool) {
+func (s *Snapshot) UnreadNames() iter.Seq2[string, status.Object] {
+	return func(yield func(string, status.Object) bool) {
 		for host, cl := range s.unread.Hosts.All() {
-			if !yield(endpoint.TrimDot(host), ownerOf(cl)) {
+			if !yield(endpoint.TrimDot(host), status.OwnerOf(cl)) {
 				return
 			}
 		}
 		for origin, o := range s.unread.Zones {
-			if !yield(endpoint.TrimDot(origin), Object{o.Cluster, o.Kind.String(), o.Name}) {
+			if !yield(endpoint.TrimDot(origin), status.Object{Cluster: o.Cluster, Kind: o.Kind.String(), Name: o.Name}) {
 				return
 			}
 		}
 	}
 }
 
-// Waits reports whether an object that has Children, or for a policy another one of its Gateway, has hosts that wait for
-// Secrets: what it should have is not known then.
-func (s *Snapshot) Waits(cluster string, of api.Ref) bool {
-	p := s.parentObject(cluster, of)
-	return p != nil && p.target != nil && slices.ContainsFunc(p.target.Claims, func(c *endpoint.Claim) bool { return c.Unread })
-}
-
 // Gone reports whether an owner that is on record under a key, and has nothing there, is known to have
 // lost that for good: it has been read, and so has everything that could still give it the name. known
 // is false where there is no cluster of that name.
 func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
-	if gone, known = owner.Gone(&s.in, key, s.in.Current(o)); !gone {
+	if gone, known = owner.Gone(&s.In, key, s.In.Current(o)); !gone {
 		return gone, known
 	}
 	z := s.Zone(rdata.Base(endpoint.NameOf(key)))
@@ -84,10 +78,10 @@ func (s *Snapshot) Unserved(origin string) bool {
 	if !s.allRead || s.Zone(origin) == nil {
 		return false
 	}
-	if slices.ContainsFunc(s.opt.Zones, func(z endpoint.ZoneOptions) bool { return z.Origin == origin }) {
+	if slices.ContainsFunc(s.Opt.Zones, func(z endpoint.ZoneOptions) bool { return z.Origin == origin }) {
 		return false
 	}
-	for _, admissions := range s.zoneSet.Admissions {
+	for _, admissions := range s.Table.Admissions {
 		for _, f := range admissions {
 			mayBe := f.Problem == nil || f.Problem.Reason == endpoint.ReasonParentMissing || f.Problem.Reason == endpoint.ReasonParentPending
 			if f.FQDN == "" && mayBe || f.FQDN == origin {

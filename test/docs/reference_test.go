@@ -134,7 +134,7 @@ var word = regexp.MustCompile(`^(?:[a-z.]*\.)?(?:kuadrant\.io|kubi\.zone|kuberne
 // TestReferenceWords: the labels, annotations and types in docs/reference.md are those that the code has as constants.
 func TestReferenceWords(t *testing.T) {
 	inCode := make(map[string]bool)
-	for _, dir := range []string{".", "api", "source", "records", "records/endpoint", "records/owner", "records/pool", "records/zone", "controller", "health", "state", "inspect", "console"} {
+	for _, dir := range []string{".", "api", "source", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "controller", "health", "state", "inspect", "console"} {
 		for _, text := range constants(t, dir) {
 			if word.MatchString(text) && !regexp.MustCompile(`/v\d+[a-z0-9]*$`).MatchString(text) {
 				inCode[text] = true

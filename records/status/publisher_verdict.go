@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ const maxTold = 8
 
 // publisherVerdict says what became of a DNSRecord or DNSEndpoint; nil for none, and for the
 // children of policies.
-func (s *Snapshot) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.Verdict {
+func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.Verdict {
 	if t == nil || t.Publisher.Child {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (s *Snapshot) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *a
 	}
 	problems := slices.Clone(p.Problems)
 	for _, c := range t.Claims {
-		g, _ := s.groups.Get(endpoint.GroupKey(c.Host))
+		g, _ := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 		if l, lost := g.Loss(c); lost {
 			p := l.Problem()
 			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.Host) + ": " + p.Message})
@@ -36,15 +36,15 @@ func (s *Snapshot) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *a
 			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.Host) + ": " + p.Message})
 			continue
 		}
-		if g.dropped[c] < len(c.Endpoints) {
+		if g.Dropped[c] < len(c.Endpoints) {
 			v.TotalRecords++
 		}
-		for _, note := range g.notes[c] {
+		for _, note := range g.Notes[c] {
 			problems = append(problems, &endpoint.Problem{Reason: note.Reason, Message: note.Message})
 		}
 	}
 	for _, e := range p.Entries {
-		z := s.zones[s.zoneSet.Index[e.Zone()]]
+		z := s.Served[s.Table.Index[e.Zone()]]
 		loss := s.lossOf(z, e, losses)
 		if loss == nil {
 			loss = s.lacksAddress(e)

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"slices"
@@ -6,6 +6,8 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/miekg/dns"
 )
 
 const (
@@ -42,9 +44,9 @@ func refusedVerdict(reason, message string) *api.Verdict {
 	}}
 }
 
-// verdictOf says what became of p, one of t's policies. s has the groups and zones, zones
+// VerdictOf says what became of p, one of t's policies. s has the groups and zones, zones
 // returns the names of the served ones, children are those of the policies of the cluster.
-func verdictOf(t *endpoint.Target, p *api.DNSPolicy, s *Snapshot, zones func() string, children offspring) *api.Verdict {
+func VerdictOf(t *endpoint.Target, p *api.DNSPolicy, s *View, zones func() string, children offspring) *api.Verdict {
 	if v := acceptance(t, p); v != nil {
 		return v
 	}
@@ -88,7 +90,7 @@ type report struct {
 	hosts, whole []endpoint.Note
 }
 
-func (r *report) collect(s *Snapshot) {
+func (r *report) collect(s *View) {
 	for _, n := range r.target.Notes {
 		if n.Policy == r.policy {
 			r.add(n)
@@ -101,7 +103,7 @@ func (r *report) collect(s *Snapshot) {
 		if c.Policy != r.policy {
 			continue
 		}
-		g, _ := s.groups.Get(endpoint.GroupKey(c.Host))
+		g, _ := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 		if l, lost := g.Loss(c); lost {
 			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Record: r.target.Record(c.Listener), Condition: l.Problem().Refusal()})
 			continue
@@ -118,7 +120,7 @@ func (r *report) collect(s *Snapshot) {
 		} else {
 			r.empty++
 		}
-		for _, condition := range g.notes[c] {
+		for _, condition := range g.Notes[c] {
 			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Condition: condition})
 		}
 	}
@@ -193,4 +195,9 @@ func (r *report) cause() endpoint.Note {
 		i = slices.IndexFunc(all, func(n endpoint.Note) bool { return n.Record != "" })
 	}
 	return all[i]
+}
+
+// hiderOf says the same of a claim's host.
+func (s *View) hiderOf(c *endpoint.Claim) *endpoint.Problem {
+	return s.Zone(rdata.Base(c.Host)).HiderOf(c.Host, dns.TypeA)
 }

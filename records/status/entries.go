@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ const (
 // Entries returns what a Zone's status.entries should hold, made for the caller: the records of
 // the zone as a transfer has them, the SOA first, up to a bound; more is true where there are
 // others beyond. They are nil where the Zone is not served.
-func (s *Snapshot) Entries(cluster, name string) (entries []api.Entry, more bool) {
+func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 	z := s.zoneOfObject(cluster, name)
 	if z == nil {
 		return nil, false
@@ -66,8 +66,8 @@ func jsonSize(text string) (n int) {
 }
 
 // zoneOfObject returns the zone that a Zone is served as; nil for none.
-func (s *Snapshot) zoneOfObject(cluster, name string) *zone.Zone {
-	f := s.zoneSet.Admission(cluster, name)
+func (s *View) zoneOfObject(cluster, name string) *zone.Zone {
+	f := s.Table.Admission(cluster, name)
 	if f == nil || f.Problem != nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func entryText(rr dns.RR) api.Entry {
 
 // overfull returns a Zone's verdict with that its status.entries does not hold all, where that
 // is so. It is made where somebody asks.
-func (s *Snapshot) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
+func (s *View) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
 	z := s.zoneOfObject(cluster, name)
 	if v == nil || z == nil {
 		return v

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"slices"
@@ -40,12 +40,12 @@ func (p *parentObject) probes(c *endpoint.Claim, probed map[string]bool) {
 
 // checksOf returns the keys of the targets that are checked for the group of a claim's host; nil where others probe.
 func (p *parentObject) checksOf(c *endpoint.Claim) map[string]bool {
-	if p.s.opt.ProbesOff {
+	if p.s.Opt.ProbesOff {
 		return nil
 	}
 	var keys []string
-	if g, ok := p.s.groups.Get(endpoint.GroupKey(c.Host)); ok {
-		keys = g.checks
+	if g, ok := p.s.NameGroups.Get(endpoint.GroupKey(c.Host)); ok {
+		keys = g.Checks
 	}
 	all := make(map[string]bool)
 	for _, key := range keys {
@@ -83,20 +83,20 @@ func dashed(address string) string {
 }
 
 // targetOf returns the target that is checked for a probe; nil for none.
-func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target {
+func (s *View) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target {
 	b := s.reader()
 	if of := endpoint.ProbeParent(p); of.Name != "" {
 		parent := s.parentObject(cluster, of)
 		if parent == nil || !parent.controls(p.Controller) || parent.policy != nil && !parent.policy.Provider.ServedHere() {
 			return nil
 		}
-		at := newTargetSet(map[string]bool{p.Address: true})
+		at := NewTargetSet(map[string]bool{p.Address: true})
 		for c := range parent.claims() {
-			if !c.Checked() || !at.meets(c.Targets) || !slices.Contains(s.served(c, true), p.Address) {
+			if !c.Checked() || !at.Meets(c.Targets) || !slices.Contains(s.served(c, true), p.Address) {
 				continue
 			}
 			if t := b.ClaimTarget(c, c.Policy, p.Address); t.Host == p.Host {
-				known, _ := s.checks.Get(t.Key())
+				known, _ := s.Checked.Get(t.Key())
 				return known
 			}
 		}
@@ -105,6 +105,6 @@ func (s *Snapshot) targetOf(cluster string, p *api.HealthCheckProbe) *health.Tar
 	if p.Fault != "" || p.Invalid != "" || p.Controlled {
 		return nil
 	}
-	known, _ := s.checks.Get(b.ProbeTarget(p).Key())
+	known, _ := s.Checked.Get(b.ProbeTarget(p).Key())
 	return known
 }

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"iter"
@@ -11,15 +11,15 @@ import (
 // Followers yields the objects whose status may change with what is found of a target, by its
 // key, each with its cluster and some of them more than once: policies with the objects that
 // stand for them, DNSRecords and DNSEndpoints, and probes of the target's address.
-func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
+func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
-		t, ok := s.checks.Get(key)
+		t, ok := s.Checked.Get(key)
 		if !ok {
 			return
 		}
 		looked := make(map[string]bool)
-		for user := range s.checks.Users(key) {
-			g, ok := s.groups.Get(user)
+		for user := range s.Checked.Users(key) {
+			g, ok := s.NameGroups.Get(user)
 			if !ok { // a probe by itself
 				if cluster, name, ok := strings.Cut(strings.TrimPrefix(user, "/"), "/"); ok && !yield(cluster, api.Ref{Kind: api.KindProbe, Name: name}) {
 					return
@@ -44,9 +44,9 @@ func (s *Snapshot) Followers(key string) iter.Seq2[string, api.Ref] {
 
 // Contenders yields the objects that have claims in a group of names, with those that stand for
 // them, each with its cluster and some of them more than once.
-func (s *Snapshot) Contenders(group string) iter.Seq2[string, api.Ref] {
+func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
-		g, ok := s.groups.Get(group)
+		g, ok := s.NameGroups.Get(group)
 		for i := 0; ok && i < len(g.Claims) && s.about(g.Claims[i], yield); i++ {
 		}
 	}
@@ -54,7 +54,7 @@ func (s *Snapshot) Contenders(group string) iter.Seq2[string, api.Ref] {
 
 // about yields the object of a claim, and those that stand for it; it returns false where
 // yield does.
-func (s *Snapshot) about(c *endpoint.Claim, yield func(string, api.Ref) bool) bool {
+func (s *View) about(c *endpoint.Claim, yield func(string, api.Ref) bool) bool {
 	kind, m := c.Kind, c.By
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
 		return false
@@ -69,8 +69,8 @@ func (s *Snapshot) about(c *endpoint.Claim, yield func(string, api.Ref) bool) bo
 
 // probesOf yields the probes of a namespace that somebody has written for an address; it
 // returns false where yield does.
-func (s *Snapshot) probesOf(cluster, namespace, address string, yield func(string, api.Ref) bool) bool {
-	for _, in := range s.in.Clusters {
+func (s *View) probesOf(cluster, namespace, address string, yield func(string, api.Ref) bool) bool {
+	for _, in := range s.In.Clusters {
 		if in.Name != cluster {
 			continue
 		}

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"iter"
@@ -26,12 +26,12 @@ type Conflict struct {
 
 // Conflicts yields all conflicts, those about hosts before those about single Records, each
 // in the order of the names.
-func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
+func (s *View) Conflicts() iter.Seq[Conflict] {
 	return func(yield func(Conflict) bool) {
-		for _, g := range s.groups.All() {
+		for _, g := range s.NameGroups.All() {
 			for _, l := range g.Lost {
-				has := ownerOf(l.Owner)
-				c := Conflict{Name: endpoint.TrimDot(l.Claim.Host), Loser: ownerOf(l.Claim), Owner: &has, Why: l.Problem().Message}
+				has := OwnerOf(l.Owner)
+				c := Conflict{Name: endpoint.TrimDot(l.Claim.Host), Loser: OwnerOf(l.Claim), Owner: &has, Why: l.Problem().Message}
 				if z := s.Zone(rdata.Base(l.Claim.Host)); z != nil {
 					c.Zone = endpoint.TrimDot(z.Origin())
 				}
@@ -40,7 +40,7 @@ func (s *Snapshot) Conflicts() iter.Seq[Conflict] {
 				}
 			}
 		}
-		for _, z := range s.zones {
+		for _, z := range s.Served {
 			for name, n := range z.Nodes.All() {
 				if n.Lost > 0 && !lostAt(z, name, yield) {
 					return
@@ -64,7 +64,7 @@ func lostAt(z *zone.Zone, name string, yield func(Conflict) bool) bool {
 		c := Conflict{Name: endpoint.TrimDot(name), Zone: endpoint.TrimDot(z.Origin()), Why: losses[e].Message}
 		c.Loser = Object{e.Record.Cluster, e.ObjectKind().String(), e.Record.Name}
 		if n := z.Node(name); n.Steered.Owner != nil {
-			owner := ownerOf(n.Steered.Owner)
+			owner := OwnerOf(n.Steered.Owner)
 			c.Owner = &owner
 		}
 		if !yield(c) {
@@ -88,15 +88,15 @@ type Trouble struct {
 
 // Troubles yields the objects that are not served in full, by cluster, kind and name. It looks
 // at every object.
-func (s *Snapshot) Troubles() iter.Seq[Trouble] {
+func (s *View) Troubles() iter.Seq[Trouble] {
 	return func(yield func(Trouble) bool) {
 		losses := make(zone.LossMemo)
-		for i := range s.in.Clusters {
-			c := s.in.Clusters[i]
+		for i := range s.In.Clusters {
+			c := s.In.Clusters[i]
 			for k := range api.NumKinds {
 				for name := range c.Names(k, "") {
 					ref := api.Ref{Kind: k, Name: name}
-					v := s.verdict(c.Name, ref, losses.Losses)
+					v := s.VerdictWith(c.Name, ref, losses.Losses)
 					if v == nil {
 						continue
 					}

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"slices"
@@ -27,9 +27,9 @@ const (
 // 4.8); ok is false where it is not for us to say: where there is no such object, where it is
 // another controller's, or where others probe. last returns when the last check of a target,
 // by its key, ended; nil where nobody knows.
-func (s *Snapshot) ProbeStatus(cluster, name string, last func(key string) time.Time) (st api.ProbeStatus, ok bool) {
+func (s *View) ProbeStatus(cluster, name string, last func(key string) time.Time) (st api.ProbeStatus, ok bool) {
 	p := s.probe(cluster, name)
-	if p == nil || s.opt.ProbesOff || p.Controlled && !p.Own() {
+	if p == nil || s.Opt.ProbesOff || p.Controlled && !p.Own() {
 		return api.ProbeStatus{}, false
 	}
 	st.ObservedGeneration = p.Generation
@@ -52,8 +52,8 @@ func (s *Snapshot) ProbeStatus(cluster, name string, last func(key string) time.
 	return st, true
 }
 
-func (s *Snapshot) probe(cluster, name string) *api.HealthCheckProbe {
-	for _, in := range s.in.Clusters {
+func (s *View) probe(cluster, name string) *api.HealthCheckProbe {
+	for _, in := range s.In.Clusters {
 		if in.Name == cluster {
 			p, _ := in.Probes.Get(name)
 			return p
@@ -66,19 +66,19 @@ func (s *Snapshot) probe(cluster, name string) *api.HealthCheckProbe {
 // caller: its conditions, with Kuadrant's reasons, and its endpoints as they are published, with
 // their health and the weight that they have for it (rule 4.8). The verdict is nil where it is
 // not for us to say: where there is no such object, or another controller publishes it.
-func (s *Snapshot) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEndpoint) {
-	for i, c := range s.clusters {
-		if c.name != cluster {
+func (s *View) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEndpoint) {
+	for i, c := range s.Clusters {
+		if c.Name != cluster {
 			continue
 		}
-		r, ok := s.in.Clusters[i].DNSRecords.Get(name)
+		r, ok := s.In.Clusters[i].DNSRecords.Get(name)
 		if !ok {
 			return nil, nil
 		}
 		if of := endpoint.RecordParent(r); of.Name != "" {
 			return s.childStatus(cluster, of, r)
 		}
-		t, ok := c.targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
+		t, ok := c.Targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
 		if _, named := endpoint.ZoneNameOf(r); !ok || !named {
 			return nil, nil
 		}
@@ -88,7 +88,7 @@ func (s *Snapshot) RecordStatus(cluster, name string) (*api.Verdict, []api.Writt
 }
 
 // childStatus is RecordStatus of a child of a policy.
-func (s *Snapshot) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.Verdict, []api.WrittenEndpoint) {
+func (s *View) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.Verdict, []api.WrittenEndpoint) {
 	p := s.parentObject(cluster, of)
 	v := &api.Verdict{}
 	if p != nil && p.controls(r.Controller) {
@@ -132,7 +132,7 @@ func healthyOf(f findings) []api.Condition {
 }
 
 // publisherStatus is RecordStatus of a DNSRecord that somebody else has written.
-func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenEndpoint) {
+func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenEndpoint) {
 	losses := make(zone.LossMemo).Losses
 	v := *s.publisherVerdict(t, losses)
 	if first := v.Conditions[0]; first.Status == api.ConditionTrue && first.Message == api.MessageServed {
@@ -142,7 +142,7 @@ func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.Writ
 	var all findings
 	told := make(map[*endpoint.Endpoint]bool)
 	for _, c := range t.Claims {
-		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) || c.Unread {
+		if g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) || c.Unread {
 			continue
 		}
 		first := len(rows)
@@ -160,7 +160,7 @@ func (s *Snapshot) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.Writ
 	v.Conditions = append(slices.Clip(v.Conditions), healthyOf(all)...)
 	at := make(map[string]int)
 	for _, e := range t.Publisher.Entries {
-		z := s.zones[s.zoneSet.Index[e.Zone()]]
+		z := s.Served[s.Table.Index[e.Zone()]]
 		n := z.Node(e.Name)
 		if loss := z.LossOf(n, e, losses); loss != nil && loss.KeepsOut() {
 			continue
@@ -194,7 +194,7 @@ type found struct {
 	said  bool
 }
 
-func (s *Snapshot) newCondition(c *endpoint.Claim, rows []api.WrittenEndpoint) *condition {
+func (s *View) newCondition(c *endpoint.Claim, rows []api.WrittenEndpoint) *condition {
 	b := s.reader()
 	m := &condition{b: b, of: c, word: b.Word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
 	for i := range rows {

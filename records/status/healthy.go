@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ const (
 // StatusNow returns the verdict on a policy with what is known of its targets at this moment (rule 4.8): whether all are
 // healthy, and for each host which addresses are not. It is nil where the policy is not known. It reads health cells: at
 // another moment it may say something else.
-func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
+func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 	ref := api.Ref{Kind: api.KindDNSPolicy, Name: policy}
 	static := s.Verdict(cluster, ref)
 	if static == nil || !static.Accepted() {
@@ -52,7 +52,7 @@ func (s *Snapshot) StatusNow(cluster, policy string) *api.Verdict {
 		}
 		if len(found.bad) == found.of {
 			condition.Reason = endpoint.ReasonAllFailed
-			if c.Policy.Provider.ServedHere() && s.failsOpen(c.Host) != "" {
+			if c.Policy.Provider.ServedHere() && s.FailsOpen(c.Host) != "" {
 				condition.Message += messageFailOpen
 			}
 		}
@@ -91,19 +91,19 @@ func withCondition(records []api.RecordVerdict, host string, c api.Condition) []
 }
 
 // claimsOf yields the claims of a policy with the groups that they are in.
-func (s *Snapshot) claimsOf(cluster, policy string) iter.Seq2[*nameGroup, *endpoint.Claim] {
-	return func(yield func(*nameGroup, *endpoint.Claim) bool) {
-		for i, state := range s.clusters {
-			p, ok := s.in.Clusters[i].Policies.Get(policy)
-			if state.name != cluster || !ok {
+func (s *View) claimsOf(cluster, policy string) iter.Seq2[*NameGroup, *endpoint.Claim] {
+	return func(yield func(*NameGroup, *endpoint.Claim) bool) {
+		for i, state := range s.Clusters {
+			p, ok := s.In.Clusters[i].Policies.Get(policy)
+			if state.Name != cluster || !ok {
 				continue
 			}
-			t, ok := state.targets.Get(p.TargetName())
+			t, ok := state.Targets.Get(p.TargetName())
 			if !ok {
 				return
 			}
 			for _, c := range t.Claims {
-				g, ok := s.groups.Get(endpoint.GroupKey(c.Host))
+				g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 				if c.Policy.Name == policy && ok && !yield(g, c) {
 					return
 				}
@@ -121,7 +121,7 @@ type findings struct {
 }
 
 // findings returns what is known of a claim that is served. That its Gateway is down says nothing by itself.
-func (s *Snapshot) findings(c *endpoint.Claim) findings {
+func (s *View) findings(c *endpoint.Claim) findings {
 	b := s.reader()
 	if !b.Probed(c) {
 		return findings{}
@@ -147,7 +147,7 @@ func (s *Snapshot) findings(c *endpoint.Claim) findings {
 
 // served returns the addresses and hostnames of a claim that its host is answered with, each once, without final dots; with
 // below, those too that only the names below klb are answered with. The claim must not be one that lost.
-func (s *Snapshot) served(c *endpoint.Claim, below bool) (all []string) {
+func (s *View) served(c *endpoint.Claim, below bool) (all []string) {
 	at := s.steered(c.Host)
 	if at == nil || at.Data == nil {
 		return nil
@@ -181,7 +181,7 @@ func (s *Snapshot) served(c *endpoint.Claim, below bool) (all []string) {
 }
 
 // steered returns the steered data of a name; nil where there is no such name.
-func (s *Snapshot) steered(name string) *pool.Steered {
+func (s *View) steered(name string) *pool.Steered {
 	z := s.Zone(rdata.Base(name))
 	if z == nil {
 		return nil
@@ -194,7 +194,7 @@ func (s *Snapshot) steered(name string) *pool.Steered {
 }
 
 // chained reports whether the names at and below klb.H' are those of a host.
-func (s *Snapshot) chained(host string) bool {
+func (s *View) chained(host string) bool {
 	apart := false
 	if at := s.steered(host); at != nil {
 		v, chosen := at.Data.(*pool.View)
@@ -204,7 +204,7 @@ func (s *Snapshot) chained(host string) bool {
 }
 
 // besides tells whether a host has other data, so that it cannot be a CNAME.
-func (s *Snapshot) besides(host string) bool {
+func (s *View) besides(host string) bool {
 	z := s.Zone(rdata.Base(host))
 	n := z.Node(host)
 	return host == z.Origin() || n != nil && n.Static != nil
@@ -220,7 +220,7 @@ func some(list []string, separator string) string {
 }
 
 // reader returns a builder that looks cells up in s, and makes none.
-func (s *Snapshot) reader() *pool.Builder {
+func (s *View) reader() *pool.Builder {
 	return &pool.Builder{
 		Zone: func(name string) *endpoint.ZoneOptions {
 			if z := s.Zone(name); z != nil {
@@ -229,28 +229,28 @@ func (s *Snapshot) reader() *pool.Builder {
 			return nil
 		},
 		Watch: func(t *health.Target, _ func() *health.Target) *health.Cell {
-			known, ok := s.checks.Get(t.Key())
+			known, ok := s.Checked.Get(t.Key())
 			if !ok {
 				return nil
 			}
 			return known.Cell
 		},
 		Probes: func(cluster string) pool.ProbeIndex {
-			for _, c := range s.clusters {
-				if c.name == cluster {
-					return c.probes
+			for _, c := range s.Clusters {
+				if c.Name == cluster {
+					return c.Probes
 				}
 			}
 			return pool.ProbeIndex{}
 		},
-		ProbesOff: s.opt.ProbesOff, Overrides: s.in.Overrides, Secret: s.in.Secret,
+		ProbesOff: s.Opt.ProbesOff, Overrides: s.In.Overrides, Secret: s.In.Secret,
 	}
 }
 
 // Hosts yields the hosts of a group of names, each with what FailsOpen says of it.
-func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
+func (s *View) Hosts(group string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
-		g, ok := s.groups.Get(group)
+		g, ok := s.NameGroups.Get(group)
 		if !ok {
 			return
 		}
@@ -265,39 +265,19 @@ func (s *Snapshot) Hosts(group string) iter.Seq2[string, string] {
 			if seen != nil {
 				seen[c.Host] = true
 			}
-			if !yield(endpoint.TrimDot(c.Host), s.failsOpen(c.Host)) {
+			if !yield(endpoint.TrimDot(c.Host), s.FailsOpen(c.Host)) {
 				return
 			}
 		}
 	}
 }
-
-// Group returns the group of names that a host, without its final dot, belongs to.
-func Group(host string) string { return endpoint.GroupKey(dns.Fqdn(host)) }
-
-// Renewed returns the groups of names that were made for this snapshot; nil stands for all of Groups. The caller must not
-// change the slice.
-func (s *Snapshot) Renewed() []string { return s.renewed }
-
-// Groups yields all groups of names.
-func (s *Snapshot) Groups() iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for key := range s.groups.All() {
-			if !yield(key) {
-				return
-			}
-		}
-	}
-}
-
-// FailsOpen tells for whom a host, without its final dot, fails open at this moment: for "all clients", or for some, such
-// as "clients in GEO-EU". What they get can only be what is down (rule 4.6). "" stands for nobody.
-func (s *Snapshot) FailsOpen(host string) string { return s.failsOpen(dns.Fqdn(host)) }
 
 const allClients = "all clients"
 
-func (s *Snapshot) failsOpen(host string) string {
-	at := s.steered(host)
+// FailsOpen says for whom a host, with or without its final dot, fails open at this moment: for "all clients", or for some, such
+// as "clients in GEO-EU". What they get can only be what is down (rule 4.6). "" stands for nobody.
+func (s *View) FailsOpen(host string) string {
+	at := s.steered(dns.Fqdn(host))
 	if at == nil || at.Data == nil {
 		return ""
 	}

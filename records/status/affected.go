@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"slices"
@@ -16,13 +16,13 @@ const maxAffecting = 20
 
 // Affected returns what a Gateway's status should say of the policies that are attached to it
 // (api.md, DNSPolicy): nothing where none is, or the Gateway is not known.
-func (s *Snapshot) Affected(cluster, gateway string) *api.Verdict {
+func (s *View) Affected(cluster, gateway string) *api.Verdict {
 	v := new(api.Verdict)
-	for _, c := range s.clusters {
-		if c.name != cluster {
+	for _, c := range s.Clusters {
+		if c.Name != cluster {
 			continue
 		}
-		t, _ := c.targets.Get(gateway)
+		t, _ := c.Targets.Get(gateway)
 		if t == nil || t.Gateway == nil {
 			continue
 		}

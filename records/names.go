@@ -2,6 +2,7 @@ package records
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -12,5 +13,13 @@ type (
 	Proposal = zone.Proposal
 )
 
-// Checks are the targets that a snapshot has checked: see package pool.
+// What is checked: see package pool.
 type Checks = pool.Checks
+
+// What is said of objects: see package status.
+type (
+	Object   = status.Object
+	Conflict = status.Conflict
+	Trouble  = status.Trouble
+	Sharer   = status.Sharer
+)

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"cmp"
@@ -13,7 +13,7 @@ import (
 
 // ProbeProblem says why a probe has no effect, in a sentence for its owner; "" where
 // it has one, or what could give it one is not listed.
-func (s *Snapshot) ProbeProblem(p *api.HealthCheckProbe) string {
+func (s *View) ProbeProblem(p *api.HealthCheckProbe) string {
 	for _, problem := range s.ProbeProblems([]*api.HealthCheckProbe{p}) {
 		return problem
 	}
@@ -22,7 +22,7 @@ func (s *Snapshot) ProbeProblem(p *api.HealthCheckProbe) string {
 
 // ProbeProblems yields those of the probes that have no effect, each with what
 // ProbeProblem says of it. It takes one look at each namespace.
-func (s *Snapshot) ProbeProblems(probes []*api.HealthCheckProbe) iter.Seq2[*api.HealthCheckProbe, string] {
+func (s *View) ProbeProblems(probes []*api.HealthCheckProbe) iter.Seq2[*api.HealthCheckProbe, string] {
 	return func(yield func(*api.HealthCheckProbe, string) bool) {
 		b := s.reader()
 		type place struct{ cluster, namespace string }
@@ -54,14 +54,14 @@ func (s *Snapshot) ProbeProblems(probes []*api.HealthCheckProbe) iter.Seq2[*api.
 
 // problemOf returns what is wrong with a probe itself. It is not settled where what
 // is published decides.
-func (s *Snapshot) problemOf(p *api.HealthCheckProbe) (problem string, settled bool) {
-	if !s.opt.ProbesOff || p.Address == "" { // else its status counts alone (rule 4.1)
+func (s *View) problemOf(p *api.HealthCheckProbe) (problem string, settled bool) {
+	if !s.Opt.ProbesOff || p.Address == "" { // else its status counts alone (rule 4.1)
 		if problem = cmp.Or(p.Fault, p.Invalid); problem != "" {
 			return problem, true
 		}
 	}
-	listed := slices.ContainsFunc(s.in.Clusters, func(c *api.Cluster) bool { return c.Name == p.Cluster && c.Complete() })
-	return "", pool.ByProgram(p) || p.Deleting || !listed || pool.Alone(p, s.opt)
+	listed := slices.ContainsFunc(s.In.Clusters, func(c *api.Cluster) bool { return c.Name == p.Cluster && c.Complete() })
+	return "", pool.ByProgram(p) || p.Deleting || !listed || pool.Alone(p, s.Opt)
 }
 
 // reached is what the probes of one namespace can join.
@@ -84,17 +84,17 @@ func newReached() *reached {
 }
 
 // reach fills in r from a namespace of a cluster.
-func (s *Snapshot) reach(b *pool.Builder, cluster, namespace string, r *reached) {
-	i := slices.IndexFunc(s.clusters, func(c *clusterState) bool { return c.name == cluster })
-	at := newTargetSet(r.asked)
-	for c := range s.clusters[i].claims(namespace) {
-		if !at.meets(c.Targets) {
+func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
+	i := slices.IndexFunc(s.Clusters, func(c *Cluster) bool { return c.Name == cluster })
+	at := NewTargetSet(r.asked)
+	for c := range s.Clusters[i].Claims(namespace) {
+		if !at.Meets(c.Targets) {
 			continue
 		}
-		for address := range at.in(c.Targets) {
+		for address := range at.In(c.Targets) {
 			r.published[address] = true
 		}
-		if g, ok := s.groups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) {
+		if g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) {
 			continue
 		}
 		meant := b.Meant(c)

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"iter"
@@ -16,7 +16,7 @@ import (
 // probed for them. A host that is another object's has none: who reads a DNSRecord takes it for
 // published. They are made for the caller; there are none where the object is not known, or not
 // accepted.
-func (s *Snapshot) Children(cluster string, of api.Ref) []api.Child {
+func (s *View) Children(cluster string, of api.Ref) []api.Child {
 	p := s.parentObject(cluster, of)
 	if p == nil {
 		return nil
@@ -33,39 +33,28 @@ func (s *Snapshot) Children(cluster string, of api.Ref) []api.Child {
 
 // Existing returns which children of an object there are, whoever wants them: those that are
 // not among Children are to be deleted. They are in no order.
-func (s *Snapshot) Existing(cluster string, of api.Ref) (all []api.Ref) {
-	for _, c := range s.clusters {
-		if c.name != cluster {
+func (s *View) Existing(cluster string, of api.Ref) (all []api.Ref) {
+	for _, c := range s.Clusters {
+		if c.Name != cluster {
 			continue
 		}
 		if of.Kind == api.KindDNSPolicy {
-			for _, r := range c.offspring.records(of.Name) {
+			for _, r := range c.Offspring.Records(of.Name) {
 				all = append(all, api.Ref{Kind: api.KindDNSRecord, Name: r.Name})
 			}
 		}
-		for _, p := range c.offspring.probes(of) {
+		for _, p := range c.Offspring.Probes(of) {
 			all = append(all, api.Ref{Kind: api.KindProbe, Name: p.Name})
 		}
 	}
 	return all
 }
 
-// ParentRef names a policy or a DNSRecord of a cluster, which may be gone.
-type ParentRef struct {
-	Cluster string
-	Of      api.Ref
-}
-
-// ChildrenChanged returns the objects whose Children or Existing may differ from those of the
-// snapshot that this one was compiled from, each once; nil stands for any. The caller must not
-// change the slice.
-func (s *Snapshot) ChildrenChanged() []ParentRef { return s.parents }
-
 // parentObject is an object whose children are being made.
 type parentObject struct {
-	s      *Snapshot
+	s      *View
 	in     *api.Cluster
-	state  *clusterState
+	state  *Cluster
 	kind   api.Kind // KindDNSPolicy or KindDNSRecord
 	meta   *api.Meta
 	policy *api.DNSPolicy // nil for a DNSRecord
@@ -82,12 +71,12 @@ type parentObject struct {
 }
 
 // parentObject returns nil for an object that has no children.
-func (s *Snapshot) parentObject(cluster string, of api.Ref) *parentObject {
-	for i, state := range s.clusters {
-		if state.name != cluster {
+func (s *View) parentObject(cluster string, of api.Ref) *parentObject {
+	for i, state := range s.Clusters {
+		if state.Name != cluster {
 			continue
 		}
-		p := &parentObject{s: s, in: s.in.Clusters[i], state: state, kind: of.Kind, names: make(map[api.Ref]bool)}
+		p := &parentObject{s: s, in: s.In.Clusters[i], state: state, kind: of.Kind, names: make(map[api.Ref]bool)}
 		if of.Kind == api.KindDNSPolicy && p.isPolicy(of.Name) || of.Kind == api.KindDNSRecord && p.isRecord(of.Name) {
 			return p
 		}
@@ -101,7 +90,7 @@ func (p *parentObject) isPolicy(name string) bool {
 	if !ok || policy.Deleting {
 		return false
 	}
-	t, ok := p.state.targets.Get(policy.TargetName())
+	t, ok := p.state.Targets.Get(policy.TargetName())
 	if !ok || t.Gateway == nil || acceptance(t, policy) != nil {
 		return false
 	}
@@ -112,10 +101,10 @@ func (p *parentObject) isPolicy(name string) bool {
 // isRecord fills in what is known of a DNSRecord; it returns false for one that has no children.
 func (p *parentObject) isRecord(name string) bool {
 	r, ok := p.in.DNSRecords.Get(name)
-	if !ok || !hasProbes(r) {
+	if !ok || !HasProbes(r) {
 		return false
 	}
-	t, ok := p.state.targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
+	t, ok := p.state.Targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
 	if !ok || t.Publisher.Refused != nil {
 		return false
 	}
@@ -123,17 +112,17 @@ func (p *parentObject) isRecord(name string) bool {
 	return true
 }
 
-// hasProbes tells whether the targets of a DNSRecord, if it is served, have probes that stand for
+// HasProbes tells whether the targets of a DNSRecord, if it is served, have probes that stand for
 // its check: it is a user's, and its check can be used. A controller makes its own, and what
 // another provider publishes is not ours to check.
-func hasProbes(r *api.DNSRecord) bool {
+func HasProbes(r *api.DNSRecord) bool {
 	byHand := !r.Controlled && r.Controller == nil && !r.Own()
 	return byHand && !r.Deleting && r.Provider.ServedHere() && r.HealthCheck != nil && r.CheckInvalid == ""
 }
 
 func (p *parentObject) make() {
 	if p.policy != nil {
-		pr := endpoint.ProvidersOf(p.s.zoneSet, p.s.opt, &p.s.in, p.in, p.policy, p.target.Gateway)
+		pr := endpoint.ProvidersOf(p.s.Table, p.s.Opt, &p.s.In, p.in, p.policy, p.target.Gateway)
 		for c := range p.claims() {
 			p.records(c, pr)
 		}
@@ -151,7 +140,7 @@ func (p *parentObject) make() {
 func (p *parentObject) claims() iter.Seq[*endpoint.Claim] {
 	return func(yield func(*endpoint.Claim) bool) {
 		if p.policy != nil && !p.policy.Provider.ServedHere() {
-			around := endpoint.Surroundings{UID: p.state.uid, Zone: p.s.optionsAt, Taken: func(string) string { return "" }}
+			around := endpoint.Surroundings{UID: p.state.UID, Zone: p.s.optionsAt, Taken: func(string) string { return "" }}
 			for _, c := range p.target.Elsewhere(p.policy, &around) {
 				if !yield(c) {
 					return
@@ -163,17 +152,17 @@ func (p *parentObject) claims() iter.Seq[*endpoint.Claim] {
 			if p.policy != nil && c.Policy != p.policy || c.Unread || !c.Targets.Usable() {
 				continue
 			}
-			if g, ok := p.s.groups.Get(endpoint.GroupKey(c.Host)); ok && !g.Loses(c) && !yield(c) {
+			if g, ok := p.s.NameGroups.Get(endpoint.GroupKey(c.Host)); ok && !g.Loses(c) && !yield(c) {
 				return
 			}
 		}
 	}
 }
 
-func (p *parentObject) controls(by *api.Controller) bool { return controls(p.kind, p.meta, by) }
+func (p *parentObject) controls(by *api.Controller) bool { return Controls(p.kind, p.meta, by) }
 
-// controls tells whether an object of a kind is who controls another one.
-func controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
+// Controls tells whether an object of a kind is who controls another one.
+func Controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
 	return by != nil && by.UID != "" && by.UID == m.UID && by.Kind == kind.String()
 }
 
@@ -284,7 +273,7 @@ func (p *parentObject) rival(of api.Ref) *parentObject {
 func (p *parentObject) endpoints(c *endpoint.Claim) []api.WrittenEndpoint {
 	all := c.Endpoints
 	if c.Chainless || c.Steers() && c.Policy.Provider.ServedHere() && !p.s.chained(c.Host) {
-		members := endpoint.MembersOf(c.Policy, c.Gateway, c.Targets, p.state.uid)
+		members := endpoint.MembersOf(c.Policy, c.Gateway, c.Targets, p.state.UID)
 		all, _ = c.AsHost(&endpoint.Surroundings{Zone: p.s.optionsAt}, members).Simple()
 	}
 	written := make([]api.WrittenEndpoint, len(all))
@@ -295,9 +284,16 @@ func (p *parentObject) endpoints(c *endpoint.Claim) []api.WrittenEndpoint {
 }
 
 // optionsAt returns the options of the zone that a host lies in; nil for none.
-func (s *Snapshot) optionsAt(host string) *endpoint.ZoneOptions {
+func (s *View) optionsAt(host string) *endpoint.ZoneOptions {
 	if z := s.Zone(rdata.Base(host)); z != nil {
 		return z.Corefile
 	}
 	return nil
+}
+
+// Waits reports whether an object that has Children, or for a policy another one of its Gateway, has hosts that wait for
+// Secrets: what it should have is not known then.
+func (s *View) Waits(cluster string, of api.Ref) bool {
+	p := s.parentObject(cluster, of)
+	return p != nil && p.target != nil && slices.ContainsFunc(p.target.Claims, func(c *endpoint.Claim) bool { return c.Unread })
 }

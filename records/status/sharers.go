@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -22,8 +22,8 @@ type Sharer struct {
 
 // Sharers returns the objects that have a host, the owner first: what that says of the host as a whole counts. host is in
 // lower case with a final dot.
-func (s *Snapshot) Sharers(host string) (all []Sharer) {
-	g, ok := s.groups.Get(endpoint.GroupKey(host))
+func (s *View) Sharers(host string) (all []Sharer) {
+	g, ok := s.NameGroups.Get(endpoint.GroupKey(host))
 	if !ok {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (s *Snapshot) Sharers(host string) (all []Sharer) {
 }
 
 func sharerOf(c *endpoint.Claim) Sharer {
-	s := Sharer{Object: ownerOf(c), DefaultGeo: c.Policy.DefaultGeo}
+	s := Sharer{Object: OwnerOf(c), DefaultGeo: c.Policy.DefaultGeo}
 	if value := c.Policy.Annotations[pool.AnnotationFallback]; value != "" {
 		if f, ok := pool.ParseFallback(value); ok {
 			s.Fallback = f.String()

@@ -1,4 +1,4 @@
-package records
+package status
 
 import (
 	"slices"
@@ -15,8 +15,8 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	enforced := &v.Conditions[1]
 	var failed []string
 	first, pending := "", false
-	for _, r := range children.records(p.Name) {
-		if !controls(api.KindDNSPolicy, &p.Meta, r.Controller) || r.Provider.Kind != p.Provider.Kind {
+	for _, r := range children.Records(p.Name) {
+		if !Controls(api.KindDNSPolicy, &p.Meta, r.Controller) || r.Provider.Kind != p.Provider.Kind {
 			continue
 		}
 		switch {
@@ -43,24 +43,6 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	}
 	slices.SortStableFunc(v.Records, func(a, b api.RecordVerdict) int { return strings.Compare(a.Host, b.Host) })
 	return v
-}
-
-// toldElsewhere has it said anew what another controller says of a policy, where one of its DNSRecords has changed.
-func (e *clusterEdit) toldElsewhere(before *api.Cluster, name string) {
-	was, _ := before.DNSRecords.Get(name)
-	is, _ := e.in.DNSRecords.Get(name)
-	for _, r := range [...]*api.DNSRecord{was, is} {
-		if r == nil {
-			continue
-		}
-		p, ok := e.in.Policies.Get(endpoint.RecordParent(r).Name)
-		if !ok || p.Provider.ServedHere() || !controls(api.KindDNSPolicy, &p.Meta, r.Controller) {
-			continue
-		}
-		if t, ok := e.targets.Get(p.TargetName()); ok {
-			e.unsettle(p.Name, t)
-		}
-	}
 }
 
 // maxReason is how long the reason of a condition is at the most.

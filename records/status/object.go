@@ -1,0 +1,20 @@
+package status
+
+import (
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+)
+
+// Object names an object.
+type Object struct {
+	// Cluster is where it is, and Kind what it is, such as DNSPolicy; the Corefile is in no cluster.
+	Cluster string `json:"cluster,omitempty"`
+	Kind    string `json:"kind"`
+	// Name is namespace/name.
+	Name string `json:"name"`
+}
+
+// OwnerOf names the object that a claim is of.
+func OwnerOf(c *endpoint.Claim) Object { return ObjectOf(c.Kind, c.By) }
+
+func ObjectOf(kind api.Kind, m *api.Meta) Object { return Object{m.Cluster, kind.String(), m.Name} }

@@ -1,0 +1,89 @@
+package status
+
+import (
+	"iter"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// offspring are the children that there are in a cluster, by the object that controls them:
+// DNSRecords by the namespace/name of their policy and by their host, probes by parentKey.
+type offspring struct {
+	byHost tree.Map[*api.DNSRecord]
+	probed tree.Map[*api.HealthCheckProbe]
+}
+
+// OffspringEdit is its next version.
+type OffspringEdit struct {
+	ByHost *tree.Edit[*api.DNSRecord]
+	probed *tree.Edit[*api.HealthCheckProbe]
+}
+
+func (o offspring) Edit() OffspringEdit { return OffspringEdit{o.byHost.Edit(), o.probed.Edit()} }
+
+func (e OffspringEdit) Offspring() offspring { return offspring{e.ByHost.Map(), e.probed.Map()} }
+
+// Records yields the DNSRecords of a policy, those of one host together.
+func (o offspring) Records(policy string) iter.Seq2[string, *api.DNSRecord] {
+	return o.byHost.Beginning(policy + " ")
+}
+
+// Probes yields the probes of a policy or a DNSRecord.
+func (o offspring) Probes(of api.Ref) iter.Seq2[string, *api.HealthCheckProbe] {
+	return o.probed.Beginning(parentKey(of))
+}
+
+// recordKey is where byHost has a record, "" where it is nobody's child. No name has a space.
+func recordKey(r *api.DNSRecord) string {
+	policy := endpoint.RecordParent(r).Name
+	if policy == "" {
+		return ""
+	}
+	root, err := rdata.Canonical(r.RootHost)
+	if err != nil {
+		root = ""
+	}
+	return policy + " " + root + " " + r.BareName()
+}
+
+// parentKey is how the keys of an object's probes begin.
+func parentKey(of api.Ref) string { return of.Kind.String() + " " + of.Name + " " }
+
+func probeChildKey(p *api.HealthCheckProbe) string {
+	of := endpoint.ProbeParent(p)
+	if of.Name == "" {
+		return ""
+	}
+	return parentKey(of) + p.BareName()
+}
+
+// Record puts a DNSRecord in place of old, one of them nil where it has come or gone.
+func (e OffspringEdit) Record(old, r *api.DNSRecord) {
+	if old != nil {
+		if key := recordKey(old); key != "" {
+			e.ByHost.Delete(key)
+		}
+	}
+	if r != nil {
+		if key := recordKey(r); key != "" {
+			e.ByHost.Set(key, r)
+		}
+	}
+}
+
+// Probe is the same of a probe.
+func (e OffspringEdit) Probe(old, p *api.HealthCheckProbe) {
+	if old != nil {
+		if key := probeChildKey(old); key != "" {
+			e.probed.Delete(key)
+		}
+	}
+	if p != nil {
+		if key := probeChildKey(p); key != "" {
+			e.probed.Set(key, p)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package status
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
+)
+
+// View is what has become of all objects at one moment. It is immutable but for the health cells that it points to.
+type View struct {
+	In  api.Objects
+	Opt *endpoint.Options
+	// Table says which zones are served. It is shared by the views with the same.
+	Table      *endpoint.Zones
+	Served     []*zone.Zone // in its order
+	Clusters   []*Cluster
+	NameGroups tree.Map[*NameGroup]
+	Checked    pool.Checks
+}
+
+// Claims yields the claims of a namespace.
+func (s *Cluster) Claims(namespace string) iter.Seq[*endpoint.Claim] {
+	return func(yield func(*endpoint.Claim) bool) {
+		for _, t := range s.Targets.Beginning(namespace + "/") {
+			for _, cl := range t.Claims {
+				if !yield(cl) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Cluster is what is kept of one cluster between two compiles.
+type Cluster struct {
+	Name, UID string
+	Targets   tree.Map[*endpoint.Target] // by the Gateway's namespace/name
+	Verdicts  tree.Map[*api.Verdict]     // by the policy's namespace/name
+	Records   tree.Map[*endpoint.Record] // by the Record's namespace/name
+	Unplaced  int                        // how many of records have a problem
+	// RefusedPublishers is how many DNSRecords and DNSEndpoints are not served.
+	RefusedPublishers [api.NumKinds]int
+	Probes            pool.ProbeIndex
+	Offspring         offspring
+	// accepted and refused count the policies by their verdict.
+	accepted, refused int
+}
+
+// NameGroup is the claims that can contend, and what was made of them.
+type NameGroup struct {
+	owner.Group
+	Notes map[*endpoint.Claim][]api.Condition // nil for none
+	// Dropped is how many offers of a claim are not served for those of others; nil for
+	// none.
+	Dropped map[*endpoint.Claim]int
+	Names   []string // the names that hold data of the group
+	Told    []string // the names that tell of owners
+	Barred  []string // other names at which Records are not served for it
+	Checks  []string // the keys of the targets that they have checked, once for each use
+}
+
+// Zone returns the zone that name lies in: of several the one with the longest
+// origin. It is nil where no zone matches. name is in lower case with a final
+// dot.
+func (s *View) Zone(name string) *zone.Zone {
+	if i := endpoint.ClosestOrigin(s.Table.Index, name); i >= 0 {
+		return s.Served[i]
+	}
+	return nil
+}
+
+// Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
+// false where the kind has no verdicts. A Record that another object keeps from being
+// served counts as accepted: see Zone.Conflicts.
+func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
+	switch kind {
+	case api.KindDNSPolicy:
+		for _, c := range s.Clusters {
+			accepted += c.accepted
+			refused += c.refused
+		}
+	case api.KindZone:
+		for _, admissions := range s.Table.Admissions {
+			for _, f := range admissions {
+				if f.Problem == nil {
+					accepted++
+				} else {
+					refused++
+				}
+			}
+		}
+	case api.KindRecord:
+		for _, c := range s.Clusters {
+			accepted += c.Records.Len() - c.Unplaced
+			refused += c.Unplaced
+		}
+	case api.KindDNSRecord, api.KindDNSEndpoint:
+		for i, c := range s.Clusters {
+			n := s.In.Clusters[i].Count(kind)
+			r := c.RefusedPublishers[kind]
+			accepted, refused = accepted+n-r, refused+r
+		}
+	default:
+		return 0, 0, false
+	}
+	return accepted, refused, true
+}
+
+// Verdict returns what became of an object; nil where it is not known, and for the children of
+// policies: RecordStatus says how these are. Those of Zones
+// and Records are made for the caller.
+func (s *View) Verdict(cluster string, ref api.Ref) *api.Verdict {
+	v := s.VerdictWith(cluster, ref, make(zone.LossMemo).Losses)
+	if ref.Kind == api.KindZone {
+		v = s.overfull(cluster, ref.Name, v)
+	}
+	return v
+}
+
+// VerdictWith is Verdict with a way to get what is to be said of the Records at a name.
+func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *api.Verdict {
+	for i, c := range s.Clusters {
+		if c.Name != cluster {
+			continue
+		}
+		switch ref.Kind {
+		case api.KindDNSPolicy:
+			v, _ := c.Verdicts.Get(ref.Name)
+			if p, ok := s.In.Clusters[i].Policies.Get(ref.Name); ok && v != nil {
+				if t, ok := c.Targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.Claims, func(c *endpoint.Claim) bool { return c.Policy == p && c.Via != nil }) {
+					return t.WithProviders(v, p)
+				}
+			}
+			return v
+		case api.KindZone:
+			return s.zoneVerdict(s.Table.Admissions[i][ref.Name])
+		case api.KindRecord:
+			e, _ := c.Records.Get(ref.Name)
+			return s.recordVerdict(e, losses)
+		case api.KindDNSRecord, api.KindDNSEndpoint:
+			t, _ := c.Targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name))
+			return s.publisherVerdict(t, losses)
+		}
+	}
+	return nil
+}
+
+// Objects returns what the snapshot was compiled from.
+func (s *View) Objects() api.Objects { return s.In }
+
+func (s *Cluster) Count(v *api.Verdict, n int) {
+	switch {
+	case v == nil:
+	case v.Accepted():
+		s.accepted += n
+	default:
+		s.refused += n
+	}
+}
