@@ -32,8 +32,10 @@ func refOf(kind api.Kind, host string) api.Ref {
 	return api.Ref{Kind: kind, Name: host}
 }
 
-func (f *fakeSource) Name() string     { return f.name }
+func (f *fakeSource) Name() string { return f.name }
+
 func (f *fakeSource) Identity() string { return f.place + " cluster=" + f.name }
+
 func (f *fakeSource) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	f.publish = publish
 	<-ctx.Done()
@@ -55,20 +57,6 @@ func (f *fakeSource) show(h hosts, forbidden ...api.Kind) {
 	for _, k := range forbidden {
 		c.Listings[k] = api.NotListed
 		c.Share(k, new(api.Cluster))
-	}
-	f.send(c)
-}
-
-// showPartly publishes h and nothing else, as a directory does in which a file
-// is broken.
-func (f *fakeSource) showPartly(h hosts) { f.send(f.cluster(h)) }
-
-// showIn publishes h and nothing else, as a source does that may read a number
-// of namespaces alone.
-func (f *fakeSource) showIn(h hosts, namespaces ...string) {
-	c := f.cluster(h)
-	for k := range c.ListedIn {
-		c.ListedIn[k] = namespaces
 	}
 	f.send(c)
 }
@@ -154,11 +142,6 @@ func changes[T comparable](kind api.Kind, all iter.Seq2[string, T], get func(str
 		}
 	}
 	return refs
-}
-
-// holdingNames are the kinds that names come from.
-func holdingNames() []api.Kind {
-	return slices.DeleteFunc(everything(), func(k api.Kind) bool { return !k.HoldsNames() })
 }
 
 // everything are all kinds.

@@ -30,14 +30,6 @@ func numbered(prefix string, from, to int) hosts {
 	return h
 }
 
-func joined(all ...hosts) hosts {
-	h := make(hosts)
-	for _, o := range all {
-		maps.Copy(h, o)
-	}
-	return h
-}
-
 // expectAll asks for all of h, each of which is to be answered with its address.
 func (r *running) expectAll(when string, h hosts) {
 	r.t.Helper()

@@ -43,8 +43,8 @@ func (e *clusterEdit) unsettle(policy string, t *endpoint.Target) {
 // groupChange is what one compile takes from a group and adds to it.
 type groupChange struct {
 	key   string
-	drop  map[*endpoint.Claim]struct{} // nil for none
-	add   []*endpoint.Claim
+	drop  map[*endpoint.Contender]struct{} // nil for none
+	add   []*endpoint.Contender
 	names []string          // at which records of several namespaces have met
 	group *status.NameGroup // what came of it, once resolved
 }
@@ -138,8 +138,8 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		t.Policies = slices.DeleteFunc(slices.Clone(old.Policies), func(p *api.DNSPolicy) bool {
 			return slices.Contains(change.drop, p.Name)
 		})
-		for _, cl := range old.Claims {
-			c.change(cl).lose(cl)
+		for _, who := range old.Contenders {
+			c.change(who).lose(who)
 		}
 	}
 	t.Policies = append(t.Policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
@@ -157,9 +157,9 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	}
 	t.Attach(around)
 	pool.NoteAnnotations(t)
-	for _, cl := range t.Claims {
-		ch := c.change(cl)
-		ch.add = append(ch.add, cl)
+	for _, who := range t.Contenders {
+		ch := c.change(who)
+		ch.add = append(ch.add, who)
 	}
 	for _, p := range t.Policies {
 		e.unsettle(p.Name, t)
@@ -167,9 +167,9 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	e.targets.Set(gateway, t)
 }
 
-// change returns the change of the group that cl belongs to.
-func (c *compiler) change(cl *endpoint.Claim) *groupChange {
-	return c.changeOf(endpoint.GroupKey(cl.Host))
+// change returns the change of the group that who belongs to.
+func (c *compiler) change(who *endpoint.Contender) *groupChange {
+	return c.changeOf(endpoint.GroupKey(who.Host))
 }
 
 // changeOf returns the change of the group with that key.
@@ -183,12 +183,12 @@ func (c *compiler) changeOf(key string) *groupChange {
 	return ch
 }
 
-// lose notes that a claim of the group goes.
-func (ch *groupChange) lose(cl *endpoint.Claim) {
+// lose notes that a contender of the group goes.
+func (ch *groupChange) lose(who *endpoint.Contender) {
 	if ch.drop == nil {
-		ch.drop = make(map[*endpoint.Claim]struct{}, 1)
+		ch.drop = make(map[*endpoint.Contender]struct{}, 1)
 	}
-	ch.drop[cl] = struct{}{}
+	ch.drop[who] = struct{}{}
 }
 
 // findAgain finds the namespaces of a cluster in which all is made again that Secrets may say something for: those with a Secret

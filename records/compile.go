@@ -43,7 +43,7 @@ func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *end
 	c.markAcquired()
 	c.attach()
 	c.publish()
-	c.claimUnread()
+	c.contendUnread()
 	c.place()
 	for _, e := range c.edits {
 		if e != nil {
@@ -72,7 +72,7 @@ type compiler struct {
 	order  []*groupChange
 	checks *pool.CheckEdit
 	around endpoint.Surroundings
-	// reread are the claims of owners that cannot be read, as far as they differ from those before.
+	// reread are the contenders of owners that cannot be read, as far as they differ from those before.
 	reread   []owner.Reread
 	registry owner.Registry
 	// losses are those of names that have been looked at for verdicts.
@@ -87,7 +87,7 @@ type compiler struct {
 	bars map[string]zone.Bar
 	// base is the key of that group, and baseOwner has that name; nil for nobody.
 	base      string
-	baseOwner *endpoint.Claim
+	baseOwner *endpoint.Contender
 	// builder is used for one group after the other.
 	builder pool.Builder
 }

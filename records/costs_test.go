@@ -83,7 +83,7 @@ func TestCostsGrowWithNumbers(t *testing.T) {
 		"Zones beside each other":           {300, 4, func(n int) string { return lines(n, "zone evil/z%d z%d.example.com. delegate=*") }},
 		"Zones of one name":                 {300, 4, func(n int) string { return lines(n, "zone evil/z%d z.example.com. delegate=*") }},
 		"Zones that refer to one":           {300, 4, func(n int) string { return lines(n, "zone evil/z%d z%d in=z0 delegate=*") }},
-		"NS below klb and claims on its host": {100, 4, func(n int) string {
+		"NS below klb and contenders on its host": {100, 4, func(n int) string {
 			return lines(n, "gateway evil/g%d host=h.example.com addr=192.0.2.66\npolicy evil/g%d weight=1\n"+
 				"record evil/n%d n%d.klb.h.example.com. NS ns.example.net.")
 		}},
@@ -351,10 +351,10 @@ func TestLoopsBetweenObjects(t *testing.T) {
 func TestOthersCostTheSame(t *testing.T) {
 	const policy = "gateway victim/app host=app.example.com addr=192.0.2.1\npolicy victim/app at=1h weight="
 	for what, evil := range map[string]string{
-		"hosts of the zone":    "gateway evil/g%d host=h%d.example.com addr=192.0.2.66\npolicy evil/g%d at=2h",
-		"names below the host": "dnsendpoint evil/e%d x%d.app.example.com A 192.0.2.66",
-		"claims on the host":   "gateway evil/g%d host=app.example.com addr=192.0.2.66\npolicy evil/g%d at=2h weight=1",
-		"Records below klb.H":  "record evil/r%d x%d.klb.app.example.com. at=2h A 192.0.2.66",
+		"hosts of the zone":      "gateway evil/g%d host=h%d.example.com addr=192.0.2.66\npolicy evil/g%d at=2h",
+		"names below the host":   "dnsendpoint evil/e%d x%d.app.example.com A 192.0.2.66",
+		"contenders on the host": "gateway evil/g%d host=app.example.com addr=192.0.2.66\npolicy evil/g%d at=2h weight=1",
+		"Records below klb.H":    "record evil/r%d x%d.klb.app.example.com. at=2h A 192.0.2.66",
 	} {
 		measure := func(n int) (change uint64, query float64) {
 			w := open(t, policy+"1", lines(n, evil))
@@ -371,7 +371,7 @@ func TestOthersCostTheSame(t *testing.T) {
 		fewChange, fewQuery := measure(100)
 		manyChange, manyQuery := measure(1000)
 		most := 2 * fewChange
-		if what == "claims on the host" {
+		if what == "contenders on the host" {
 			most *= 5
 		}
 		if manyChange > most+500 || manyQuery > fewQuery {

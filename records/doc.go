@@ -10,7 +10,7 @@
 //	compile.go    the way as a whole, from the snapshot before to the next
 //	options.go    what the Corefile says, of package endpoint
 //	names.go      names of what the rooms below have
-//	groups.go     claims that can contend → names, group by group
+//	groups.go     contenders → names, group by group
 //	structure.go  what has everything compiled from nothing, and what goes on meanwhile
 //	changes.go    what changed → the Gateways and hosts that it concerns
 //
@@ -23,13 +23,13 @@
 //
 //	offspring.go  which children there are now
 //	publishing.go DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
-//	placing.go    entries → their names in zones, and claims where they contend   rule 5.3
+//	placing.go    entries → their names in zones, and contenders where they contend   rule 5.3
 //
 // Who gets it, and what becomes of it:
 //
-//	owner/        claims → owners and losers; the registry           rules 5.3 to 5.7
+//	owner/        contenders → owners and losers; the registry           rules 5.3 to 5.7
 //	registry.go   owners → what the registry is to say of them     rule 5.4
-//	unread.go     registry lines whose objects cannot be read → claims, and what waits for them   rules 5.4 and 7.4
+//	unread.go     registry lines whose objects cannot be read → contenders, and what waits for them   rules 5.4 and 7.4
 //	pool/         owners → names with their data, members to choose from, and what is checked of them   rules 1.3 to 4.10
 //
 // Which of it works:

@@ -203,15 +203,15 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 	}
 }
 
-// losers returns who else wants what is steered at a name, in the order of claim.older.
+// losers returns who else wants what is steered at a name, in the order of contender.older.
 func (s *Snapshot) losers(name string) (all []Loser) {
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(name))
 	if !ok {
 		return nil
 	}
 	for _, l := range g.Lost {
-		if l.Claim.Host == name {
-			all = append(all, Loser{status.OwnerOf(l.Claim), l.Problem().Message})
+		if l.Contender.Host == name {
+			all = append(all, Loser{status.OwnerOf(l.Contender), l.Problem().Message})
 		}
 	}
 	return all

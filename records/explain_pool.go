@@ -80,8 +80,8 @@ type explainer struct {
 	targets  map[*health.Cell]*health.Target
 }
 
-// targetsOf returns the targets that are checked for the group of names of a claim.
-func (s *Snapshot) targetsOf(c *endpoint.Claim) map[*health.Cell]*health.Target {
+// targetsOf returns the targets that are checked for the group of names of a contender.
+func (s *Snapshot) targetsOf(c *endpoint.Contender) map[*health.Cell]*health.Target {
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 	if !ok {
 		return nil

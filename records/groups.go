@@ -23,17 +23,17 @@ func (c *compiler) resolve() {
 		if c.prev != nil {
 			old, _ = c.groups.Get(change.key)
 		}
-		g := &status.NameGroup{Group: owner.Group{Claims: change.add}}
+		g := &status.NameGroup{Group: owner.Group{Contenders: change.add}}
 		change.group = g
 		if old != nil {
-			for _, cl := range old.Claims {
-				if _, gone := change.drop[cl]; !gone {
-					g.Claims = append(g.Claims, cl)
-					c.unsettle(cl) // it may win or lose now
+			for _, who := range old.Contenders {
+				if _, gone := change.drop[who]; !gone {
+					g.Contenders = append(g.Contenders, who)
+					c.unsettle(who) // it may win or lose now
 				}
 			}
 		}
-		slices.SortFunc(g.Claims, (*endpoint.Claim).Older)
+		slices.SortFunc(g.Contenders, (*endpoint.Contender).Older)
 		names := change.names
 		if old != nil {
 			names = append(slices.Clip(names), old.Barred...)
@@ -46,7 +46,7 @@ func (c *compiler) resolve() {
 		c.putNames(old, g)
 		c.putOwners(old, g)
 		c.bar(old, g)
-		if len(g.Claims)+len(g.Barred) == 0 {
+		if len(g.Contenders)+len(g.Barred) == 0 {
 			c.groups.Delete(change.key)
 			continue
 		}
@@ -73,7 +73,7 @@ func (c *compiler) putNames(old, g *status.NameGroup) {
 	}
 }
 
-// bar keeps the Records from being served that lost to a claim, and no longer those that it kept before.
+// bar keeps the Records from being served that lost to a contender, and no longer those that it kept before.
 func (c *compiler) bar(old, g *status.NameGroup) {
 	if old != nil {
 		for _, name := range old.Barred {
@@ -92,11 +92,11 @@ func (c *compiler) bar(old, g *status.NameGroup) {
 	slices.Sort(g.Barred)
 }
 
-// barsOf returns whose the hosts of claims are, by host. The claims are in the order of precedence; won are those that are
+// barsOf returns whose the hosts of contenders are, by host. The contenders are in the order of precedence; won are those that are
 // served.
-func barsOf(claims, won []*endpoint.Claim) map[string]zone.Bar {
+func barsOf(contenders, won []*endpoint.Contender) map[string]zone.Bar {
 	bars := make(map[string]zone.Bar)
-	for _, on := range owner.ByHost(claims) {
+	for _, on := range owner.ByHost(contenders) {
 		bars[on[0].Host] = zone.Bar{By: on[0]}
 	}
 	for _, on := range owner.ByHost(won) {
@@ -107,10 +107,10 @@ func barsOf(claims, won []*endpoint.Claim) map[string]zone.Bar {
 	return bars
 }
 
-// countConflicts adds n for each claim that lost in g to the count of its zone.
+// countConflicts adds n for each contender that lost in g to the count of its zone.
 func (c *compiler) countConflicts(g *status.NameGroup, n int) {
 	for _, l := range g.Lost {
-		c.edit(c.zoneOf(rdata.Base(l.Claim.Host))).Conflicts += n
+		c.edit(c.zoneOf(rdata.Base(l.Contender.Host))).Conflicts += n
 	}
 }
 
@@ -121,54 +121,54 @@ func (c *compiler) buildGroup(key string, g *status.NameGroup, names []string) {
 	c.builder.Notes, c.builder.Dropped, c.bars = nil, nil, nil
 	c.checks.Begin(key)
 	won := c.resolveGroup(key, g, names)
-	slices.SortFunc(won, (*endpoint.Claim).Older)
-	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Claim.Older(b.Claim) })
+	slices.SortFunc(won, (*endpoint.Contender).Older)
+	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Contender.Older(b.Contender) })
 	c.builder.Build(won)
 	g.Notes, g.Dropped, g.Checks = c.builder.Notes, c.builder.Dropped, c.checks.Used
 }
 
-// resolveGroup decides on the claims of g: first on those of the host itself, whose owner decides who may publish at names with
+// resolveGroup decides on the contenders of g: first on those of the host itself, whose owner decides who may publish at names with
 // labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
-func (c *compiler) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Claim) {
-	isBelow := func(cl *endpoint.Claim) bool { return endpoint.Underscored(cl.Host) }
-	host, below, namesBelow := g.Claims, []*endpoint.Claim(nil), []string(nil)
-	if slices.ContainsFunc(g.Claims, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
-		host = slices.DeleteFunc(slices.Clone(g.Claims), isBelow)
-		below = slices.DeleteFunc(slices.Clone(g.Claims), func(cl *endpoint.Claim) bool { return !isBelow(cl) })
+func (c *compiler) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Contender) {
+	isBelow := func(who *endpoint.Contender) bool { return endpoint.Underscored(who.Host) }
+	host, below, namesBelow := g.Contenders, []*endpoint.Contender(nil), []string(nil)
+	if slices.ContainsFunc(g.Contenders, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
+		host = slices.DeleteFunc(slices.Clone(g.Contenders), isBelow)
+		below = slices.DeleteFunc(slices.Clone(g.Contenders), func(who *endpoint.Contender) bool { return !isBelow(who) })
 		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !endpoint.Underscored(name) })
 		names = slices.DeleteFunc(slices.Clone(names), endpoint.Underscored)
 	}
 	c.base, c.baseOwner = key, nil
-	claims, won, lost := c.resolveClaims(host, names)
+	contenders, won, lost := c.decide(host, names)
 	if c.recorded {
-		c.bars = barsOf(claims, won)
+		c.bars = barsOf(contenders, won)
 	}
-	if i := slices.IndexFunc(claims, func(cl *endpoint.Claim) bool { return cl.Host == key }); i >= 0 {
-		c.baseOwner = claims[i]
+	if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == key }); i >= 0 {
+		c.baseOwner = contenders[i]
 	} else if c.recorded && c.zoneOf(key) >= 0 {
 		c.baseOwner = c.recordsOwner(key)
 	}
 	if len(below)+len(namesBelow) > 0 {
-		below = slices.DeleteFunc(below, func(cl *endpoint.Claim) bool {
-			above := c.above(cl.Host)
-			if !owner.Strange(above, cl.By) || !c.next.Opt.Bound(&c.zones[c.zoneOf(cl.Host)].Zone, cl.By, cl.Host) {
+		below = slices.DeleteFunc(below, func(who *endpoint.Contender) bool {
+			above := c.above(who.Host)
+			if !owner.Strange(above, who.By) || !c.next.Opt.Bound(&c.zones[c.zoneOf(who.Host)].Zone, who.By, who.Host) {
 				return false
 			}
-			lost = append(lost, owner.Loss{Claim: cl, Owner: above})
+			lost = append(lost, owner.Loss{Contender: who, Owner: above})
 			return true
 		})
-		claims, wonBelow, lostBelow := c.resolveClaims(below, namesBelow)
+		contenders, wonBelow, lostBelow := c.decide(below, namesBelow)
 		won, lost = append(won, wonBelow...), append(lost, lostBelow...)
 		if c.recorded {
-			maps.Copy(c.bars, barsOf(claims, wonBelow))
+			maps.Copy(c.bars, barsOf(contenders, wonBelow))
 		}
 	}
 	g.Lost = lost
 	return won
 }
 
-// recordsOwner returns the claim that has a name where no other claims contend for it; nil for none.
-func (c *compiler) recordsOwner(name string) *endpoint.Claim {
+// recordsOwner returns the contender that has a name where nobody else contends for it; nil for none.
+func (c *compiler) recordsOwner(name string) *endpoint.Contender {
 	if n := c.nodeAt(name); n != nil {
 		return owner.OfRecords(name, n.Records)
 	}
@@ -177,33 +177,33 @@ func (c *compiler) recordsOwner(name string) *endpoint.Claim {
 
 // above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
 // of the group that is being built.
-func (c *compiler) above(name string) *endpoint.Claim {
+func (c *compiler) above(name string) *endpoint.Contender {
 	if !endpoint.Underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
 		return nil
 	}
 	return c.baseOwner
 }
 
-// resolveClaims decides which of some claims, and of those of the records at their hosts and at names, are served. It returns all
+// decide decides which of some contenders, and of those of the records at their hosts and at names, are served. It returns all
 // of them in the order of precedence.
-func (c *compiler) resolveClaims(of []*endpoint.Claim, names []string) (claims, won []*endpoint.Claim, lost []owner.Loss) {
-	claims = c.registry.Order(c.recordClaims(of, names))
-	won, lost = owner.Resolve(claims)
-	return claims, won, lost
+func (c *compiler) decide(of []*endpoint.Contender, names []string) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
+	contenders = c.registry.Order(c.withRecords(of, names))
+	won, lost = owner.Resolve(contenders)
+	return contenders, won, lost
 }
 
-// unsettle marks the policy of a claim as one whose verdict may differ now.
-func (c *compiler) unsettle(cl *endpoint.Claim) {
-	if cl.Kind != api.KindDNSPolicy {
-		c.restateObject(cl.By.Cluster, cl.Kind, cl.By.Name)
+// unsettle marks the policy of a contender as one whose verdict may differ now.
+func (c *compiler) unsettle(who *endpoint.Contender) {
+	if who.Kind != api.KindDNSPolicy {
+		c.restateObject(who.By.Cluster, who.Kind, who.By.Name)
 		return
 	}
-	if cl.Registered {
+	if who.Registered {
 		return // it has none
 	}
-	e := c.cluster(cl.Policy.Cluster)
-	if t, ok := e.targets.Get(cl.Gateway.Name); ok {
-		e.unsettle(cl.Policy.Name, t)
+	e := c.cluster(who.Policy.Cluster)
+	if t, ok := e.targets.Get(who.Gateway.Name); ok {
+		e.unsettle(who.Policy.Name, t)
 	}
 }
 
@@ -214,13 +214,13 @@ func (c *compiler) putOwners(old, g *status.NameGroup) {
 			c.edit(c.zoneOf(name)).Tell(name, nil)
 		}
 	}
-	for _, cl := range g.Claims {
-		at := c.zoneOf(rdata.Base(cl.Host))
-		data, ok := c.builder.Names[cl.Host]
+	for _, who := range g.Contenders {
+		at := c.zoneOf(rdata.Base(who.Host))
+		data, ok := c.builder.Names[who.Host]
 		if !ok || c.zones[at].Corefile.OwnerTXT == "" || data.Owner.Unread {
 			continue
 		}
-		for _, txt := range c.zones[at].OwnerTXTs(cl.Host, &data) {
+		for _, txt := range c.zones[at].OwnerTXTs(who.Host, &data) {
 			if c.zoneOf(txt.Name) != at {
 				continue // a zone below begins there
 			}

@@ -21,10 +21,10 @@ func (c *compiler) unsettleHidden() {
 	}
 	for _, e := range c.clusters {
 		for _, t := range e.targets.From("") {
-			for _, cl := range t.Claims {
-				for at, ok := cl.Host, true; ok; at, ok = rdata.Parent(at) {
+			for _, who := range t.Contenders {
+				for at, ok := who.Host, true; ok; at, ok = rdata.Parent(at) {
 					if _, is := turned[at]; is {
-						c.unsettle(cl)
+						c.unsettle(who)
 						break
 					}
 				}

@@ -20,7 +20,7 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 		if !ok {
 			return
 		}
-		for _, on := range owner.ByHost(g.Claims) {
+		for _, on := range owner.ByHost(g.Contenders) {
 			if o, ok := s.Owner(on[0].Host); ok && !yield(on[0].Host, o) {
 				return
 			}
@@ -55,7 +55,8 @@ func (s *Snapshot) recordHoldings(z *zone.Zone, yield func(string, api.Owner) bo
 		if len(n.Records) == 0 || !shared(name) {
 			continue
 		}
-		if g, ok := s.NameGroups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.Claims, func(c *endpoint.Claim) bool { return c.Host == name }) {
+		at := func(c *endpoint.Contender) bool { return c.Host == name }
+		if g, ok := s.NameGroups.Get(endpoint.GroupKey(name)); ok && slices.ContainsFunc(g.Contenders, at) {
 			continue
 		}
 		if o, ok := s.Owner(name); ok && !yield(name, o) {

@@ -55,7 +55,7 @@ type Answer struct {
 type Steering struct {
 	// owner and member are what Owner and Member tell of: reading them costs memory accesses that most answers have no use
 	// for.
-	owner  *endpoint.Claim
+	owner  *endpoint.Contender
 	member *pool.Member // nil for simple answers
 	// Geo is the code of the chosen member's group, "*" where it has none; GeoClass is its geo.Class.
 	Geo, GeoClass string

@@ -36,23 +36,23 @@ func (w *wish) steered() bool { return w.rtype == "A" || w.rtype == "CNAME" }
 // beside reports whether it stands beside any owner and owns nothing: other types of the administering namespace (rule 5.3).
 func (w *wish) beside() bool { return !w.steered() && w.namespace() == "dns" }
 
-// claim is what decides about a name together: one object's targets, or all records of a namespace, at the age of the oldest.
-type claim struct {
+// contender is what decides about a name together: one object's targets, or all records of a namespace, at the age of the oldest.
+type contender struct {
 	oldest *wish
 	of     []*wish
 	static bool
 }
 
-func (c *claim) addresses() bool { return slices.ContainsFunc(c.of, (*wish).steered) }
+func (c *contender) addresses() bool { return slices.ContainsFunc(c.of, (*wish).steered) }
 
-// shares reports whether two claims are served together (rule 5.6).
-func (c *claim) shares(o *claim) bool {
+// shares reports whether two contenders are served together (rule 5.6).
+func (c *contender) shares(o *contender) bool {
 	a, b := c.oldest, o.oldest
 	return !c.static && !o.static && a.Kind == b.Kind && a.pools == b.pools && (a.pools || a.Name == b.Name && a.Cluster != b.Cluster)
 }
 
 // rank is 0 for whom the registry names, 1 for others of its namespace, who follow it, and 2 for all others (rule 5.4).
-func (c *claim) rank(line wish) int {
+func (c *contender) rank(line wish) int {
 	is := func(w *wish) bool { return line.Is(w.Kind, &api.Meta{Cluster: w.Cluster, Name: w.Name, UID: w.UID}) }
 	switch {
 	case is(c.oldest) || c.static && line.Kind == api.KindRecord && slices.ContainsFunc(c.of, is):
@@ -70,31 +70,31 @@ func older(a, b *wish) int {
 
 // owners decides about a name by rules 5.3 to 5.6: what is served there of each type, and the namespace that has it, "" for none.
 func owners(wishes []*wish, line wish) (served map[string][]string, namespace string) {
-	var claims []*claim
-	records := make(map[string]*claim) // of namespaces
+	var contenders []*contender
+	records := make(map[string]*contender) // of namespaces
 	slices.SortFunc(wishes, older)
 	for _, w := range wishes {
 		static := w.Kind == api.KindRecord || !w.steered()
 		if c := records[w.namespace()]; static && c != nil {
 			c.of = append(c.of, w)
 		} else if !w.beside() {
-			if c = (&claim{w, []*wish{w}, static}); static {
+			if c = (&contender{w, []*wish{w}, static}); static {
 				records[w.namespace()] = c
 			}
-			claims = append(claims, c)
+			contenders = append(contenders, c)
 		}
 	}
-	slices.SortStableFunc(claims, func(a, b *claim) int { return a.rank(line) - b.rank(line) })
+	slices.SortStableFunc(contenders, func(a, b *contender) int { return a.rank(line) - b.rank(line) })
 	switch {
-	case line.Name != "" && (len(claims) == 0 || claims[0].rank(line) == 2):
-		claims, namespace = nil, line.namespace() // it is kept for who had it
-	case len(claims) > 0:
-		namespace = claims[0].oldest.namespace()
+	case line.Name != "" && (len(contenders) == 0 || contenders[0].rank(line) == 2):
+		contenders, namespace = nil, line.namespace() // it is kept for who had it
+	case len(contenders) > 0:
+		namespace = contenders[0].oldest.namespace()
 	}
 	served = make(map[string][]string)
 	put := func(w *wish) { served[w.rtype] = append(served[w.rtype], w.data) }
-	var owner *claim
-	for _, c := range claims {
+	var owner *contender
+	for _, c := range contenders {
 		if c.oldest.namespace() != namespace || !c.addresses() || owner != nil && !c.shares(owner) {
 			continue
 		}

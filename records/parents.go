@@ -83,9 +83,9 @@ func (c *compiler) probedRecords(cluster int) map[string]struct{} {
 		add(name)
 	}
 	for _, change := range c.order {
-		for _, cl := range change.group.Claims {
-			if cl.Kind == api.KindDNSRecord && cl.By.Cluster == e.in.Name {
-				add(cl.By.Name)
+		for _, who := range change.group.Contenders {
+			if who.Kind == api.KindDNSRecord && who.By.Cluster == e.in.Name {
+				add(who.By.Name)
 			}
 		}
 	}

@@ -89,32 +89,33 @@ func (c *compiler) changeKnown(key string) {
 	}
 }
 
-// recordClaims returns some claims of a group together with those of the records at their hosts, and at names where several
+// withRecords returns some contenders of a group together with those of the records at their hosts, and at names where several
 // namespaces have records, or had (rules 5.3 and 5.4), older first.
-func (c *compiler) recordClaims(claims []*endpoint.Claim, names []string) []*endpoint.Claim {
+func (c *compiler) withRecords(contenders []*endpoint.Contender, names []string) []*endpoint.Contender {
 	if !c.recorded {
-		return claims
+		return contenders
 	}
-	all, looked := slices.Clip(claims), make(map[string]bool, len(claims)+len(names))
-	look := func(host string, claimed bool) {
+	all, looked := slices.Clip(contenders), make(map[string]bool, len(contenders)+len(names))
+	look := func(host string, contended bool) {
 		if looked[host] || c.zoneOf(host) < 0 { // its zone has gone
 			return
 		}
 		looked[host] = true
 		if n := c.nodeAt(host); n != nil {
-			if on := owner.ClaimsOf(n.Name, n.Records, c.above(host)); claimed || len(on) > 1 || len(on) == 1 && c.registry.Vacancy(host, on) != nil {
+			on := owner.Contenders(n.Name, n.Records, c.above(host))
+			if contended || len(on) > 1 || len(on) == 1 && c.registry.Vacancy(host, on) != nil {
 				all = append(all, on...)
 			}
 		}
 	}
-	for _, cl := range claims {
-		look(cl.Host, true)
+	for _, who := range contenders {
+		look(who.Host, true)
 	}
 	for _, name := range names {
 		look(name, false)
 	}
-	if len(all) > len(claims) {
-		slices.SortStableFunc(all, (*endpoint.Claim).Older)
+	if len(all) > len(contenders) {
+		slices.SortStableFunc(all, (*endpoint.Contender).Older)
 	}
 	return all
 }

@@ -113,9 +113,9 @@ func (s *subjects) add(b *pool.Builder, p *api.HealthCheckProbe) {
 	}
 }
 
-// meet tells whether one of the probes is meant for a claim, which meant has been
+// meet tells whether one of the probes is meant for a contender, which meant has been
 // returned for. at is the addresses of s.
-func (s *subjects) meet(c *endpoint.Claim, at status.TargetSet, meant []string) bool {
+func (s *subjects) meet(c *endpoint.Contender, at status.TargetSet, meant []string) bool {
 	for address := range at.In(c.Targets) {
 		for _, about := range meant {
 			if s.about[address+"/"+about] {
@@ -142,14 +142,14 @@ func (e *clusterEdit) concerns(b *pool.Builder, p *api.HealthCheckProbe) {
 }
 
 // markProbed marks what the probes are meant for that have changed, or whose headers
-// have. Claims that are new are marked anyway.
+// have. Contenders that are new are marked anyway.
 func (c *compiler) markProbed() {
 	for i, e := range c.clusters {
 		for namespace, s := range e.concerned {
 			at := status.NewTargetSet(s.addresses)
-			for cl := range c.prev.Clusters[i].Claims(namespace) {
-				if at.Meets(cl.Targets) && s.meet(cl, at, c.builder.Meant(cl)) {
-					c.change(cl)
+			for who := range c.prev.Clusters[i].Contenders(namespace) {
+				if at.Meets(who.Targets) && s.meet(who, at, c.builder.Meant(who)) {
+					c.change(who)
 				}
 			}
 		}
@@ -159,15 +159,15 @@ func (c *compiler) markProbed() {
 // mark marks all that a Gateway publishes, markAt what it publishes at one of the
 // targets.
 func (c *compiler) mark(t *endpoint.Target) {
-	for _, cl := range t.Claims {
-		c.change(cl)
+	for _, who := range t.Contenders {
+		c.change(who)
 	}
 }
 
 func (c *compiler) markAt(t *endpoint.Target, at status.TargetSet) {
-	for _, cl := range t.Claims {
-		if at.Meets(cl.Targets) {
-			c.change(cl)
+	for _, who := range t.Contenders {
+		if at.Meets(who.Targets) {
+			c.change(who)
 		}
 	}
 }

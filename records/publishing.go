@@ -44,8 +44,8 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	if c.prev != nil {
 		if old, ok := e.targets.Get(key); ok {
 			e.state.RefusedPublishers[kind] -= btoi(old.Publisher.IsRefused())
-			for _, cl := range old.Claims {
-				c.change(cl).lose(cl)
+			for _, who := range old.Contenders {
+				c.change(who).lose(who)
 			}
 			for _, r := range old.Publisher.Entries {
 				c.dropEntry(r)
@@ -63,9 +63,9 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	}
 	e.targets.Set(key, t)
 	e.state.RefusedPublishers[kind] += btoi(t.Publisher.IsRefused())
-	for _, cl := range t.Claims {
-		ch := c.change(cl)
-		ch.add = append(ch.add, cl)
+	for _, who := range t.Contenders {
+		ch := c.change(who)
+		ch.add = append(ch.add, who)
 	}
 	for _, r := range t.Publisher.Entries {
 		c.edit(c.zoneOfEntry(r)).Add(r)

@@ -75,11 +75,11 @@ func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 	return o
 }
 
-// lineOf is line of a claim that owns its host.
-func (s *Snapshot) lineOf(cl *endpoint.Claim) api.Owner {
-	o := s.line(cl.Kind, cl.By)
-	if cl.Via != nil {
-		o.Secret = cl.Via.Secrets()[0]
+// lineOf is line of a contender that owns its host.
+func (s *Snapshot) lineOf(who *endpoint.Contender) api.Owner {
+	o := s.line(who.Kind, who.By)
+	if who.Via != nil {
+		o.Secret = who.Via.Secrets()[0]
 	}
 	return o
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// claimUnread adds the claims of owners that cannot be read to their groups, and takes away those of others.
-func (c *compiler) claimUnread() {
-	drop := func(cl *endpoint.Claim) {
-		if cl != nil {
-			c.change(cl).lose(cl)
+// contendUnread adds the contenders of owners that cannot be read to their groups, and takes away those of others.
+func (c *compiler) contendUnread() {
+	drop := func(who *endpoint.Contender) {
+		if who != nil {
+			c.change(who).lose(who)
 		}
 	}
-	add := func(cl *endpoint.Claim) {
-		if cl == nil || c.placeOf(cl.Host) != endpoint.InZone || c.zones[c.zoneOf(rdata.Base(cl.Host))].Unread != nil {
+	add := func(who *endpoint.Contender) {
+		if who == nil || c.placeOf(who.Host) != endpoint.InZone || c.zones[c.zoneOf(rdata.Base(who.Host))].Unread != nil {
 			return
 		}
-		ch := c.change(cl)
-		ch.add = append(ch.add, cl)
+		ch := c.change(who)
+		ch.add = append(ch.add, who)
 	}
 	if c.prev == nil {
-		for _, cl := range c.next.unread.Hosts.All() {
-			add(cl)
+		for _, who := range c.next.unread.Hosts.All() {
+			add(who)
 		}
 		return
 	}
@@ -43,8 +43,8 @@ func (s *Snapshot) UnreadOwners() int { return s.unread.Hosts.Len() + len(s.unre
 // UnreadNames yields the names that UnreadOwners counts, without a final dot, each with its owner, in no order.
 func (s *Snapshot) UnreadNames() iter.Seq2[string, status.Object] {
 	return func(yield func(string, status.Object) bool) {
-		for host, cl := range s.unread.Hosts.All() {
-			if !yield(endpoint.TrimDot(host), status.OwnerOf(cl)) {
+		for host, who := range s.unread.Hosts.All() {
+			if !yield(endpoint.TrimDot(host), status.OwnerOf(who)) {
 				return
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// leaf is what one cluster contributes to a claim: its addresses, and the
+// leaf is what one cluster contributes to a contender: its addresses, and the
 // hostnames that stand beside them.
 type leaf struct {
 	// cluster is the name in a multi-cluster address, "" for the cluster that

@@ -15,8 +15,8 @@ type Target struct {
 	// (rule 1.4).
 	Gateway *api.Gateway
 	// Policies are those that are not being deleted, older first.
-	Policies []*api.DNSPolicy
-	Claims   []*Claim
+	Policies   []*api.DNSPolicy
+	Contenders []*Contender
 	// Notes is what went wrong on the way, nil where nothing did.
 	Notes []Note
 	// Publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
@@ -103,15 +103,15 @@ type Surroundings struct {
 	Providers func(p *api.DNSPolicy) *Provision
 }
 
-// Attach fills in t.claims and t.notes from t.gateway and t.policies (rules 1.1
+// Attach fills in t.contenders and t.notes from t.gateway and t.policies (rules 1.1
 // to 1.6, and 5.1).
 func (t *Target) Attach(around Surroundings) {
-	t.Claims, t.Notes = nil, nil
+	t.Contenders, t.Notes = nil, nil
 	if t.Gateway == nil {
 		return
 	}
 	var byPolicy []policyTargets
-	hosts := make(map[string]*api.DNSPolicy, len(t.Gateway.Listeners)) // by whom they are claimed
+	hosts := make(map[string]*api.DNSPolicy, len(t.Gateway.Listeners)) // by whom they are contended
 	for _, l := range t.Gateway.Listeners[:min(len(t.Gateway.Listeners), maxParts)] {
 		p := t.governing(l.Name)
 		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
@@ -167,7 +167,7 @@ func (t *Target) Attach(around Surroundings) {
 			t.Note(p, TrimDot(host), t.Record(l.Name), refused.Reason, refused.Message)
 			continue
 		}
-		c := &Claim{
+		c := &Contender{
 			By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway,
 			Host: host, Listener: l.Name, Targets: t.withoutItself(p, host, resolved), Via: through,
 			Unread: waits,
@@ -177,18 +177,18 @@ func (t *Target) Attach(around Surroundings) {
 			members = MembersOf(p, t.Gateway, c.Targets, around.UID)
 		}
 		c.publish(t, &around, members)
-		t.Claims = append(t.Claims, c)
+		t.Contenders = append(t.Contenders, c)
 	}
 	t.noteTargets(byPolicy)
 	t.Notes = slices.DeleteFunc(t.Notes, func(n Note) bool {
 		// Another listener publishes the host for the same policy.
 		return n.Condition.Reason == ReasonNoRoutes && hosts[n.Host+"."] == n.Policy
 	})
-	t.Claims = slices.Clip(t.Claims)
+	t.Contenders = slices.Clip(t.Contenders)
 }
 
-// publish makes the endpoints of a policy's claim, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and 2.3).
-func (c *Claim) publish(t *Target, around *Surroundings, members []Member) {
+// publish makes the endpoints of a policy's contender, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and 2.3).
+func (c *Contender) publish(t *Target, around *Surroundings, members []Member) {
 	c.weighed = c.Policy.Strategy == api.WeightedGeo
 	if !c.Targets.Usable() {
 		return
@@ -223,8 +223,8 @@ func (c *Claim) publish(t *Target, around *Surroundings, members []Member) {
 	}
 }
 
-// AsHost returns what a policy's claim says of its host. A host in no zone has the TTLs that a zone has by default.
-func (c *Claim) AsHost(around *Surroundings, members []Member) *Host {
+// AsHost returns what a policy's contender says of its host. A host in no zone has the TTLs that a zone has by default.
+func (c *Contender) AsHost(around *Surroundings, members []Member) *Host {
 	h := &Host{
 		Name: c.Host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.Policy.DefaultGeo,
 		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: members,
@@ -325,8 +325,8 @@ func (t *Target) Record(listener string) string {
 	return t.Gateway.BareName() + "-" + listener
 }
 
-// Elsewhere returns what a policy would claim whose provider is another controller's, with its endpoints.
-func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Claim) {
+// Elsewhere returns what a policy would publish whose provider is another controller's, with its endpoints.
+func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Contender) {
 	resolved := ResolveTargets(t.Gateway.Addresses, p.Exclude)
 	if resolved.mixed {
 		return nil
@@ -341,7 +341,7 @@ func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Claim
 		hosts[host] = true
 		own := Without(resolved, host)
 		if by == p && own.Usable() {
-			c := &Claim{By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway, Host: host, Listener: l.Name, Targets: own}
+			c := &Contender{By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway, Host: host, Listener: l.Name, Targets: own}
 			c.publish(&Target{}, around, MembersOf(p, t.Gateway, own, around.UID))
 			all = append(all, c)
 		}

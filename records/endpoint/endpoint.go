@@ -6,13 +6,13 @@
 //	endpoint.go    what one object publishes at one name
 //	gateway.go     a policy at a host → its endpoints             rules 2.2 and 2.3
 //	hash.go        the labels of rule 2.3
-//	attach.go      Gateway and policies → claims on hosts         rule 1
-//	address.go     status addresses → targets of a claim          rule 1.3
-//	weight.go      weight and geo code of a claim's targets       rule 2.5
+//	attach.go      Gateway and policies → contenders on hosts         rule 1
+//	address.go     status addresses → targets of a contender          rule 1.3
+//	weight.go      weight and geo code of a contender's targets       rule 2.5
 //	providers.go   Secrets that are DNS providers → which hosts policies publish   api.md, Providers
 //	publisher.go   DNSRecords and DNSEndpoints: which are served  rule 6.10
-//	offering.go    their endpoints → records, and claims on hosts   rule 6.10
-//	claim.go       what one object wants at one host
+//	offering.go    their endpoints → records, and contenders on hosts   rule 6.10
+//	contender.go       what one object wants at one host
 //	condition.go   what the owner of an object is told of it
 //	record.go      a Record → where it lies                      rules 5.1, 6.2 and 6.3
 //	record_data.go its data, of a type that may stand there       rule 6.9

@@ -140,10 +140,10 @@ func isRegistryText(ep *api.Endpoint) bool {
 	return rdata.TypeName(ep.Type) == "TXT" && !slices.ContainsFunc(ep.Targets, func(text string) bool { return !strings.HasPrefix(strings.Trim(text, `"`), "heritage=external-dns,") })
 }
 
-// claims returns the claims that the endpoints are: one for each host. Those at and below klb.N belong to the claims of
+// contenders returns the contenders that the endpoints are: one for each host. Those at and below klb.N belong to the contenders of
 // the object on N and *.N, and are refused where it has none (rule 2.8).
-func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Claim) {
-	byHost := make(map[string]*Claim)
+func (o *offering) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Contender) {
+	byHost := make(map[string]*Contender)
 	own := make(map[string]bool, len(o.steered))
 	for _, f := range o.steered {
 		own[f.Name] = true
@@ -160,7 +160,7 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*C
 		for _, host := range hosts {
 			c := byHost[host]
 			if c == nil {
-				c = &Claim{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]leaf, 1)}}
+				c = &Contender{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]leaf, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
 			c.Endpoints = append(c.Endpoints, f)
@@ -169,7 +169,7 @@ func (o *offering) claims(policy *api.DNSPolicy, gateway *api.Gateway) (all []*C
 			c.Targets.Leaves[0].take(f, own)
 		}
 	}
-	return slices.DeleteFunc(all, o.refusedClaim)
+	return slices.DeleteFunc(all, o.refusedContender)
 }
 
 // take adds the targets of an endpoint, but for names of the object itself.
@@ -188,10 +188,10 @@ func (l *leaf) take(f *Endpoint, own map[string]bool) {
 	}
 }
 
-// refusedClaim tells whether the object may not publish a claim, and notes why: it must
+// refusedContender tells whether the object may not publish a contender, and notes why: it must
 // be allowed each type that it answers with at the host (rule 5.1). What the Corefile
 // has at a name is nobody else's.
-func (o *offering) refusedClaim(c *Claim) bool {
+func (o *offering) refusedContender(c *Contender) bool {
 	at := o.set.Closest(rdata.Base(c.Host))
 	for _, ns := range at.Corefile.Nameservers {
 		if ns.Name == c.Host && len(ns.Addresses) > 0 && c.Host != at.Origin {

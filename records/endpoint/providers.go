@@ -210,7 +210,7 @@ func (pr *Provision) match(s *api.ProviderSecret, name string) (zone string, len
 }
 
 // via are the Secrets that a host is published through, by their names, without those of
-// namespaces. Claims of one policy that have the same share it.
+// namespaces. Contenders of one policy that have the same share it.
 type via struct {
 	// joined are the Secrets' names, with commas between them: most policies have one, and
 	// there are as many of these as policies.
@@ -258,7 +258,7 @@ func (t *Target) PublishedVia(p *api.DNSPolicy) string {
 		return ""
 	}
 	var b strings.Builder
-	for _, c := range t.Claims {
+	for _, c := range t.Contenders {
 		if c.Policy == p && c.Via != nil {
 			b.WriteString(c.Host + "=" + c.Via.joined + ";")
 		}
@@ -271,7 +271,7 @@ func (t *Target) PublishedVia(p *api.DNSPolicy) string {
 func (t *Target) WithProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)
-	for _, c := range t.Claims {
+	for _, c := range t.Contenders {
 		if c.Policy != p || c.Via == nil || c.Via.missing { // of those its notes tell
 			continue
 		}

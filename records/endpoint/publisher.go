@@ -56,7 +56,7 @@ func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, nam
 	policy.Meta = *o.meta
 	gateway := &api.Gateway{Meta: api.Meta{Name: PublisherKey(kind, name), Cluster: o.meta.Cluster}}
 	t.Gateway = gateway
-	t.Claims = o.claims(policy, gateway)
+	t.Contenders = o.contenders(policy, gateway)
 	if policy.HealthCheck != nil && policy.CheckInvalid != "" {
 		o.refuse(ReasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
 	}
@@ -114,7 +114,7 @@ func absolute(name string) string {
 	return name + "."
 }
 
-// publisher is one DNSRecord or DNSEndpoint with what it publishes apart from its claims
+// publisher is one DNSRecord or DNSEndpoint with what it publishes apart from its contenders
 // (rule 6.10).
 type publisher struct {
 	kind api.Kind

@@ -148,7 +148,7 @@ func (e *Record) Speaks() bool {
 	return false
 }
 
-// Older orders records by the age of their objects, then by kind, as claim.older does; 0
+// Older orders records by the age of their objects, then by kind, as contender.older does; 0
 // means that they are of one object.
 func (e *Record) Older(o *Record) int {
 	return cmp.Or(e.Record.Older(&o.Record.Meta), cmp.Compare(e.ObjectKind(), o.ObjectKind()))

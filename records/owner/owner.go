@@ -7,16 +7,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Loss is a claim that another object's claim keeps from being served.
+// Loss is a contender that another object's contender keeps from being served.
 type Loss struct {
-	Claim, Owner *endpoint.Claim
+	Contender, Owner *endpoint.Contender
 	// Crowded is set where Owner would share the host, but too many do already.
 	Crowded bool
 }
 
-// Problem says to the object of the claim why that is not served. What comes first is what users of Kuadrant know.
+// Problem says to the object of the contender why that is not served. What comes first is what users of Kuadrant know.
 func (l Loss) Problem() *endpoint.Problem {
-	c, o := l.Claim, l.Owner
+	c, o := l.Contender, l.Owner
 	mine, theirs := c.RecordType(), o.RecordType()
 	switch {
 	case o.Unread:
@@ -33,38 +33,38 @@ func (l Loss) Problem() *endpoint.Problem {
 	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", o.Owns("the host", c.By))
 }
 
-// MaxSharing is how many claims share a host at most: a query looks at the members of each.
+// MaxSharing is how many contenders share a host at most: a query looks at the members of each.
 const MaxSharing = 500
 
-// Group is the claims that can contend, and what was decided on them.
+// Group is the contenders that may meet at names, and what was decided on them.
 type Group struct {
-	Claims []*endpoint.Claim // sorted by Claim.Older
-	Lost   []Loss            // in the same order, once sorted
+	Contenders []*endpoint.Contender // sorted by Contender.Older
+	Lost       []Loss                // in the same order, once sorted
 }
 
-// Loses reports whether one of the claims of g is among those that lost.
-func (g *Group) Loses(c *endpoint.Claim) bool {
+// Loses reports whether one of the contenders of g is among those that lost.
+func (g *Group) Loses(c *endpoint.Contender) bool {
 	_, lost := g.Loss(c)
 	return lost
 }
 
-// Loss returns how one of the claims of g has lost; ok is false where it has not.
-func (g *Group) Loss(c *endpoint.Claim) (l Loss, ok bool) {
-	i, ok := slices.BinarySearchFunc(g.Lost, c, func(l Loss, c *endpoint.Claim) int { return l.Claim.Older(c) })
+// Loss returns how one of the contenders of g has lost; ok is false where it has not.
+func (g *Group) Loss(c *endpoint.Contender) (l Loss, ok bool) {
+	i, ok := slices.BinarySearchFunc(g.Lost, c, func(l Loss, c *endpoint.Contender) int { return l.Contender.Older(c) })
 	if !ok {
 		return Loss{}, false
 	}
 	return g.Lost[i], true
 }
 
-// Resolve decides which claims, in the order of precedence, are served: a host belongs to the namespace of the first claim
+// Resolve decides which contenders, in the order of precedence, are served: a host belongs to the namespace of the first contender
 // on it, and its addresses to the first one of these that has any, with those that share the host with it. The others lose
-// as a whole (rules 5.3 to 5.6). Claims of records neither win nor lose.
-func Resolve(claims []*endpoint.Claim) (won []*endpoint.Claim, lost []Loss) {
-	won = make([]*endpoint.Claim, 0, len(claims))
-	for _, on := range ByHost(claims) {
+// as a whole (rules 5.3 to 5.6). Contenders of records neither win nor lose.
+func Resolve(contenders []*endpoint.Contender) (won []*endpoint.Contender, lost []Loss) {
+	won = make([]*endpoint.Contender, 0, len(contenders))
+	for _, on := range ByHost(contenders) {
 		first, sharing := on[0], 0
-		var owner *endpoint.Claim
+		var owner *endpoint.Contender
 		for _, c := range on {
 			switch own := c.By.SameNamespace(first.By); {
 			case own && owner == nil && (!c.Static || c.Addresses):
@@ -72,13 +72,13 @@ func Resolve(claims []*endpoint.Claim) (won []*endpoint.Claim, lost []Loss) {
 			case c.Static:
 				continue
 			case !own:
-				lost = append(lost, Loss{Claim: c, Owner: first})
+				lost = append(lost, Loss{Contender: c, Owner: first})
 				continue
 			case !share(owner, c):
-				lost = append(lost, Loss{Claim: c, Owner: owner})
+				lost = append(lost, Loss{Contender: c, Owner: owner})
 				continue
 			case sharing == MaxSharing:
-				lost = append(lost, Loss{Claim: c, Owner: owner, Crowded: true})
+				lost = append(lost, Loss{Contender: c, Owner: owner, Crowded: true})
 				continue
 			}
 			if !c.Static {
@@ -90,9 +90,9 @@ func Resolve(claims []*endpoint.Claim) (won []*endpoint.Claim, lost []Loss) {
 	return won, lost
 }
 
-// share reports whether two claims on one host may be served together: consent is the same namespace for weightedGeo, and
+// share reports whether two contenders on one host may be served together: consent is the same namespace for weightedGeo, and
 // the same namespace and name in another cluster for either strategy, as far as the clusters pool in it (rule 5.6).
-func share(a, b *endpoint.Claim) bool {
+func share(a, b *endpoint.Contender) bool {
 	switch {
 	case a.Kind != b.Kind || a.Static || a.Kind == api.KindRecord:
 		return false
@@ -106,18 +106,18 @@ func share(a, b *endpoint.Claim) bool {
 	return a.Pools() || a.By.Name == b.By.Name && a.By.Cluster != b.By.Cluster
 }
 
-// ByHost returns the claims on one host together; the order is that of the first of each, and of the claims.
-func ByHost(claims []*endpoint.Claim) [][]*endpoint.Claim {
-	if len(claims) == 0 {
+// ByHost returns the contenders on one host together; the order is that of the first of each, and of the contenders.
+func ByHost(contenders []*endpoint.Contender) [][]*endpoint.Contender {
+	if len(contenders) == 0 {
 		return nil
 	}
-	first := claims[0].Host
-	if !slices.ContainsFunc(claims[1:], func(c *endpoint.Claim) bool { return c.Host != first }) {
-		return [][]*endpoint.Claim{claims} // by far the most
+	first := contenders[0].Host
+	if !slices.ContainsFunc(contenders[1:], func(c *endpoint.Contender) bool { return c.Host != first }) {
+		return [][]*endpoint.Contender{contenders} // by far the most
 	}
-	var lists [][]*endpoint.Claim
-	at := make(map[string]int, len(claims))
-	for _, c := range claims {
+	var lists [][]*endpoint.Contender
+	at := make(map[string]int, len(contenders))
+	for _, c := range contenders {
 		i, ok := at[c.Host]
 		if !ok {
 			i = len(lists)

@@ -6,9 +6,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// OfRecords returns the claim that has a name at which only the Records are: that of the oldest. Other data of the
+// OfRecords returns the contender that has a name at which only the Records are: that of the oldest. Other data of the
 // administering namespace own nothing (rule 5.3). It is nil for nobody.
-func OfRecords(name string, at []*endpoint.Record) *endpoint.Claim {
+func OfRecords(name string, at []*endpoint.Record) *endpoint.Contender {
 	var first *endpoint.Record
 	for _, r := range at {
 		if !r.Beside && (first == nil || r.Older(first) < 0) {
@@ -18,20 +18,20 @@ func OfRecords(name string, at []*endpoint.Record) *endpoint.Claim {
 	if first == nil {
 		return nil
 	}
-	return &endpoint.Claim{By: &first.Record.Meta, Kind: first.ObjectKind(), Host: name, RType: first.RR.Header().Rrtype}
+	return &endpoint.Contender{By: &first.Record.Meta, Kind: first.ObjectKind(), Host: name, RType: first.RR.Header().Rrtype}
 }
 
-// ClaimsOf returns the claims of the Records at a name, one for each namespace that may have records there, where above is the
+// Contenders returns the contenders of the Records at a name, one for each namespace that may have records there, where above is the
 // owner of the name above labels that begin with _ (rule 5.9).
-func ClaimsOf(name string, at []*endpoint.Record, above *endpoint.Claim) (all []*endpoint.Claim) {
-	var first []*endpoint.Record // by claim: its oldest record
+func Contenders(name string, at []*endpoint.Record, above *endpoint.Contender) (all []*endpoint.Contender) {
+	var first []*endpoint.Record // by contender: its oldest record
 	for _, r := range at {
 		if r.Beside || r.Bound && Strange(above, &r.Record.Meta) {
 			continue
 		}
 		i := slices.IndexFunc(first, func(o *endpoint.Record) bool { return o.Record.SameNamespace(&r.Record.Meta) })
 		if i < 0 {
-			i, first, all = len(all), append(first, r), append(all, &endpoint.Claim{Host: name, Static: true, Gone: true})
+			i, first, all = len(all), append(first, r), append(all, &endpoint.Contender{Host: name, Static: true, Gone: true})
 		}
 		if r.Older(first[i]) < 0 {
 			first[i] = r

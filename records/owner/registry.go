@@ -19,8 +19,8 @@ type Registry struct {
 // empty reports whether there are no lines: by far the most registries of servers without a writer.
 func (r *Registry) empty() bool { return r.In.Acquired.Len() == 0 }
 
-// holds reports whether the object of a claim has acquired its host before.
-func (r *Registry) holds(c *endpoint.Claim) bool {
+// holds reports whether the object of a contender has acquired its host before.
+func (r *Registry) holds(c *endpoint.Contender) bool {
 	if r.empty() || c.Registered {
 		return c.Registered
 	}
@@ -41,36 +41,37 @@ func (r *Registry) recordAt(line api.Owner, name string) bool {
 	return e != nil && e.RR != nil && e.Name == name && line.Is(api.KindRecord, &e.Record.Meta)
 }
 
-// follows reports whether a claim is of the namespace that its host is registered for.
-func (r *Registry) follows(c *endpoint.Claim) bool {
+// follows reports whether a contender is of the namespace that its host is registered for.
+func (r *Registry) follows(c *endpoint.Contender) bool {
 	line, ok := r.In.Registered(c.Host)
 	return ok && r.In.MetaOf(line).SameNamespace(c.By)
 }
 
-// Order returns the claims, which are in the order of their age, in that of precedence: first those whose objects have the
+// Order returns the contenders, which are in the order of their age, in that of precedence: first those whose objects have the
 // registry's line for their hosts, then those of the line's namespace, which follow an owner that has gone; those that are
-// there only because the guard keeps them (rule 8.5) go after others of their namespace. Before all are the vacancies. Claims
+// there only because the guard keeps them (rule 8.5) go after others of their namespace. Before all are the vacancies. Contenders
 // that stand for owners which cannot be read go where these are among the others.
-func (r *Registry) Order(claims []*endpoint.Claim) []*endpoint.Claim {
-	claims = endpoint.LiveFirst(r.holdersFirst(r.withoutPresent(claims)), (*endpoint.Claim).Missing, (*endpoint.Claim).Contention)
+func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender {
+	contenders = r.holdersFirst(r.withoutPresent(contenders))
+	contenders = endpoint.LiveFirst(contenders, (*endpoint.Contender).Missing, (*endpoint.Contender).Contention)
 	if r.empty() {
-		return claims
+		return contenders
 	}
-	var all []*endpoint.Claim
-	for _, on := range ByHost(claims) {
+	var all []*endpoint.Contender
+	for _, on := range ByHost(contenders) {
 		if v := r.Vacancy(on[0].Host, on); v != nil {
 			all = append(all, v)
 		}
 	}
-	return append(all, claims...)
+	return append(all, contenders...)
 }
 
-func (r *Registry) holdersFirst(claims []*endpoint.Claim) []*endpoint.Claim {
-	if r.empty() || len(claims) == 1 {
-		return claims
+func (r *Registry) holdersFirst(contenders []*endpoint.Contender) []*endpoint.Contender {
+	if r.empty() || len(contenders) == 1 {
+		return contenders
 	}
-	place := make(map[*endpoint.Claim]int, len(claims))
-	for _, c := range claims {
+	place := make(map[*endpoint.Contender]int, len(contenders))
+	for _, c := range contenders {
 		switch {
 		case r.holds(c):
 		case r.follows(c):
@@ -79,14 +80,14 @@ func (r *Registry) holdersFirst(claims []*endpoint.Claim) []*endpoint.Claim {
 			place[c] = 2
 		}
 	}
-	ordered := slices.Clone(claims)
-	slices.SortStableFunc(ordered, func(a, b *endpoint.Claim) int { return place[a] - place[b] })
+	ordered := slices.Clone(contenders)
+	slices.SortStableFunc(ordered, func(a, b *endpoint.Contender) int { return place[a] - place[b] })
 	return ordered
 }
 
 // Vacancy returns what stands for the owner on record of a host where neither it nor another object of its namespace is among
-// claims, those on the host: nobody else has the host before the line goes, 30 s later. It is nil where there is no such line.
-func (r *Registry) Vacancy(host string, claims []*endpoint.Claim) *endpoint.Claim {
+// contenders, those on the host: nobody else has the host before the line goes, 30 s later. It is nil where there is no such line.
+func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpoint.Contender {
 	if r.empty() {
 		return nil
 	}
@@ -95,26 +96,26 @@ func (r *Registry) Vacancy(host string, claims []*endpoint.Claim) *endpoint.Clai
 		return nil
 	}
 	m := r.In.MetaOf(line)
-	if slices.ContainsFunc(claims, func(c *endpoint.Claim) bool { return m.SameNamespace(c.By) }) {
+	if slices.ContainsFunc(contenders, func(c *endpoint.Contender) bool { return m.SameNamespace(c.By) }) {
 		return nil
 	}
-	return &endpoint.Claim{By: m, Kind: line.Kind, Host: host, Static: true, Registered: true, Targets: &endpoint.Targets{}}
+	return &endpoint.Contender{By: m, Kind: line.Kind, Host: host, Static: true, Registered: true, Targets: &endpoint.Targets{}}
 }
 
 // MeetsVacancy reports whether a Record lies at a name that may be kept for another namespace.
 func (r *Registry) MeetsVacancy(e *endpoint.Record) bool {
-	return !e.Beside && !r.empty() && r.Vacancy(e.Name, []*endpoint.Claim{{By: &e.Record.Meta}}) != nil
+	return !e.Beside && !r.empty() && r.Vacancy(e.Name, []*endpoint.Contender{{By: &e.Record.Meta}}) != nil
 }
 
-func (r *Registry) withoutPresent(claims []*endpoint.Claim) []*endpoint.Claim {
+func (r *Registry) withoutPresent(contenders []*endpoint.Contender) []*endpoint.Contender {
 	if r.Unread.Hosts.Len() == 0 {
-		return claims // by far the most
+		return contenders // by far the most
 	}
 	present := make(map[string]bool)
-	for _, c := range claims {
+	for _, c := range contenders {
 		if !c.Registered && r.holds(c) {
 			present[c.Host] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(claims), func(c *endpoint.Claim) bool { return c.Registered && present[c.Host] })
+	return slices.DeleteFunc(slices.Clone(contenders), func(c *endpoint.Contender) bool { return c.Registered && present[c.Host] })
 }

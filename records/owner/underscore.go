@@ -10,12 +10,12 @@ import (
 
 // Strange reports whether an object may not publish at a name which is bound to the one above: another namespace than its own
 // has that, for owner; nil for nobody.
-func Strange(owner *endpoint.Claim, m *api.Meta) bool {
+func Strange(owner *endpoint.Contender, m *api.Meta) bool {
 	return owner != nil && !owner.By.SameNamespace(m)
 }
 
 // NotBelow says that a name belongs to the namespace of the owner of the one above.
-func NotBelow(owner *endpoint.Claim, m *api.Meta) *endpoint.Problem {
+func NotBelow(owner *endpoint.Contender, m *api.Meta) *endpoint.Problem {
 	return endpoint.Problemf(endpoint.ReasonConflicted, "names that begin with _ below %s are for the namespace that has it, that of %s %s",
 		endpoint.TrimDot(owner.Host), owner.Kind, endpoint.InCluster(owner.By, m))
 }

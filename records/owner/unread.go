@@ -86,17 +86,17 @@ func AllRead(in *api.Objects) bool {
 
 // Lines are the lines of the registry whose objects cannot be read now. They are immutable.
 type Lines struct {
-	// Hosts are the claims that stand for the owners of hosts, Zones the owners of Zones by their origins.
-	Hosts tree.Map[*endpoint.Claim]
+	// Hosts are the contenders that stand for the owners of hosts, Zones the owners of Zones by their origins.
+	Hosts tree.Map[*endpoint.Contender]
 	Zones map[string]api.Owner
 }
 
-// Reread is a claim of Lines.Hosts that has come, gone, or changed; nil for none.
-type Reread struct{ Was, Now *endpoint.Claim }
+// Reread is a contender of Lines.Hosts that has come, gone, or changed; nil for none.
+type Reread struct{ Was, Now *endpoint.Contender }
 
 // FindLines returns the lines of in whose objects cannot be read now.
 func FindLines(in *api.Objects) Lines {
-	hosts, zones := tree.Map[*endpoint.Claim]{}.Edit(), make(map[string]api.Owner)
+	hosts, zones := tree.Map[*endpoint.Contender]{}.Edit(), make(map[string]api.Owner)
 	for key, line := range in.Acquired.All() {
 		line = in.Current(line)
 		origin, zone := api.OfZoneKey(key)
@@ -105,7 +105,7 @@ func FindLines(in *api.Objects) Lines {
 		case zone:
 			zones[origin] = line
 		default:
-			hosts.Set(key, claimOf(in, key, line))
+			hosts.Set(key, standIn(in, key, line))
 		}
 	}
 	return Lines{hosts.Map(), zones}
@@ -125,7 +125,7 @@ func (l Lines) After(in *api.Objects) (next Lines, differing []Reread) {
 		r := Reread{}
 		r.Was, _ = hosts.Get(key)
 		if line, ok := in.Registered(key); ok && isUnread(in, key, line) {
-			if r.Now = claimOf(in, key, line); r.Was != nil && r.Was.Kind == r.Now.Kind && sameMeta(r.Was.By, r.Now.By) {
+			if r.Now = standIn(in, key, line); r.Was != nil && r.Was.Kind == r.Now.Kind && sameMeta(r.Was.By, r.Now.By) {
 				continue
 			}
 			hosts.Set(key, r.Now)
@@ -155,11 +155,11 @@ func sameMeta(a, b *api.Meta) bool {
 	return a.Cluster == b.Cluster && a.Name == b.Name && a.UID == b.UID && a.Apart == b.Apart
 }
 
-// claimOf returns the claim that stands for the owner of a host until it can be read: it is the owner like any other, and its
+// standIn returns the contender that stands for the owner of a host until it can be read: it is the owner like any other, and its
 // host is SERVFAIL (rule 5.4).
-func claimOf(in *api.Objects, host string, line api.Owner) *endpoint.Claim {
+func standIn(in *api.Objects, host string, line api.Owner) *endpoint.Contender {
 	m := in.MetaOf(line)
-	return &endpoint.Claim{
+	return &endpoint.Contender{
 		By: m, Host: host, Kind: line.Kind, Unread: true, Registered: true, Targets: &endpoint.Targets{},
 		Policy: &api.DNSPolicy{Meta: *m}, Gateway: &api.Gateway{Meta: api.Meta{Cluster: line.Cluster}},
 	}

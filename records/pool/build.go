@@ -13,14 +13,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Builder makes the names of one group of claims.
+// Builder makes the names of one group of contenders.
 type Builder struct {
 	// Zone returns the options of the zone that a name lies in, nil for none.
 	Zone func(name string) *endpoint.ZoneOptions
 	// Static reports whether the zone itself has data at the name.
 	Static func(name string) bool
 	Names  map[string]Steered
-	Notes  map[*endpoint.Claim][]api.Condition // on claims that are served; nil for none
+	Notes  map[*endpoint.Contender][]api.Condition // on contenders that are served; nil for none
 	// Watch has a target checked for the names that are being made, and returns
 	// its cell: see checkEdit.watch.
 	Watch func(t *health.Target, was func() *health.Target) *health.Cell
@@ -37,8 +37,8 @@ type Builder struct {
 	// known.
 	Secret    func(cluster, name string) *api.Secret
 	expansion expansion
-	// Dropped is how many offers of a claim are not served for those of others.
-	Dropped map[*endpoint.Claim]int
+	// Dropped is how many endpoints of a contender are not served for those of others.
+	Dropped map[*endpoint.Contender]int
 	// expected are the status codes of the check that was looked at last, as text.
 	expected struct {
 		of   *api.HealthCheck
@@ -48,24 +48,24 @@ type Builder struct {
 	NoSecrets func(cluster string) bool
 }
 
-func (b *Builder) note(c *endpoint.Claim, reason, format string, args ...any) {
+func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any) {
 	if b.Notes == nil {
-		b.Notes = make(map[*endpoint.Claim][]api.Condition)
+		b.Notes = make(map[*endpoint.Contender][]api.Condition)
 	}
 	if said := endpoint.Refusal(reason, fmt.Sprintf(format, args...)); !slices.Contains(b.Notes[c], said) {
 		b.Notes[c] = append(b.Notes[c], said)
 	}
 }
 
-// Build puts the names of the served claims on H' and *.H' into b.names. claims are sorted by claim.older. The names at
+// Build puts the names of the served contenders on H' and *.H' into b.names. contenders are sorted by contender.older. The names at
 // and below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
-func (b *Builder) Build(claims []*endpoint.Claim) {
-	var readable [][]*endpoint.Claim // by host, H' first
-	var unread []*endpoint.Claim
-	for _, on := range owner.ByHost(claims) {
-		if i := slices.IndexFunc(on, isUnreadClaim); i >= 0 {
+func (b *Builder) Build(contenders []*endpoint.Contender) {
+	var readable [][]*endpoint.Contender // by host, H' first
+	var unread []*endpoint.Contender
+	for _, on := range owner.ByHost(contenders) {
+		if i := slices.IndexFunc(on, isUnread); i >= 0 {
 			unread = append(unread, on[i])
-			on = slices.DeleteFunc(slices.Clone(on), isUnreadClaim)
+			on = slices.DeleteFunc(slices.Clone(on), isUnread)
 		}
 		if len(on) > 0 {
 			readable = append(readable, on)
@@ -74,14 +74,14 @@ func (b *Builder) Build(claims []*endpoint.Claim) {
 			b.noteHeaders(c)
 		}
 	}
-	slices.SortFunc(readable, func(x, y []*endpoint.Claim) int { return len(x[0].Host) - len(y[0].Host) })
+	slices.SortFunc(readable, func(x, y []*endpoint.Contender) int { return len(x[0].Host) - len(y[0].Host) })
 	if len(readable) == 2 && sameChain(readable[0], readable[1]) {
 		both := slices.Concat(readable[0], readable[1])
-		slices.SortStableFunc(both, (*endpoint.Claim).Older)
+		slices.SortStableFunc(both, (*endpoint.Contender).Older)
 		b.expand(readable[0][0].Host, both, false)
 	} else {
 		for i, on := range readable {
-			b.host(on, i > 0 && slices.ContainsFunc(readable[0], (*endpoint.Claim).Steers))
+			b.host(on, i > 0 && slices.ContainsFunc(readable[0], (*endpoint.Contender).Steers))
 		}
 	}
 	for _, c := range unread {
@@ -89,11 +89,11 @@ func (b *Builder) Build(claims []*endpoint.Claim) {
 	}
 }
 
-func isUnreadClaim(c *endpoint.Claim) bool { return c.Unread }
+func isUnread(c *endpoint.Contender) bool { return c.Unread }
 
 // unread puts the names of an owner that cannot be read into b.names, where others that share the host have none: the
 // host, and what its chain may have, unless that is the chain of H' (rule 2.8).
-func (b *Builder) unread(c *endpoint.Claim) {
+func (b *Builder) unread(c *endpoint.Contender) {
 	names, klb := []string{c.Host}, endpoint.KLB+rdata.Base(c.Host)
 	data, known := b.Names[klb]
 	others := known && len(data.Owner.Host) < len(c.Host)
@@ -107,12 +107,12 @@ func (b *Builder) unread(c *endpoint.Claim) {
 	}
 }
 
-// host makes the names of the claims on one host, the owner first. With apart, the names at and below klb.H' are
+// host makes the names of the contenders on one host, the owner first. With apart, the names at and below klb.H' are
 // another's.
-func (b *Builder) host(on []*endpoint.Claim, apart bool) {
+func (b *Builder) host(on []*endpoint.Contender, apart bool) {
 	usable, h := on, rdata.Base(on[0].Host)
-	if slices.ContainsFunc(on, (*endpoint.Claim).Empty) {
-		usable = slices.DeleteFunc(slices.Clone(on), (*endpoint.Claim).Empty)
+	if slices.ContainsFunc(on, (*endpoint.Contender).Empty) {
+		usable = slices.DeleteFunc(slices.Clone(on), (*endpoint.Contender).Empty)
 	}
 	switch {
 	case len(usable) == 0:
@@ -126,30 +126,30 @@ func (b *Builder) host(on []*endpoint.Claim, apart bool) {
 					endpoint.TrimDot(c.Host), endpoint.TrimDot(h))
 			}
 		}
-		b.expand(h, usable, apart || slices.ContainsFunc(usable, func(c *endpoint.Claim) bool { return c.Chainless }))
+		b.expand(h, usable, apart || slices.ContainsFunc(usable, func(c *endpoint.Contender) bool { return c.Chainless }))
 	}
 }
 
-// sameChain reports whether the claims on N and those on *.N have one owner and one chain, that of klb.N.
-func sameChain(on, wild []*endpoint.Claim) bool {
+// sameChain reports whether the contenders on N and those on *.N have one owner and one chain, that of klb.N.
+func sameChain(on, wild []*endpoint.Contender) bool {
 	same := func(e, o *endpoint.Endpoint) bool { return e.Name == o.Name && e.SetID == o.SetID && e.Same(o) }
-	return slices.EqualFunc(on, wild, func(c, w *endpoint.Claim) bool {
+	return slices.EqualFunc(on, wild, func(c, w *endpoint.Contender) bool {
 		return c.Steers() && !c.Chainless && c.By == w.By && fallbackOf(c) == fallbackOf(w) && slices.EqualFunc(c.Chain(), w.Chain(), same)
 	})
 }
 
-// simple puts the addresses of claims that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
-func (b *Builder) simple(host string, claims []*endpoint.Claim) {
+// simple puts the addresses of contenders that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
+func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var v4, v6 addressList
 	var hostnames []offered
-	ttl, addresses := claims[0].Endpoints[0].TTL, false
-	for _, c := range claims {
+	ttl, addresses := contenders[0].Endpoints[0].TTL, false
+	for _, c := range contenders {
 		word := b.Word(c)
 		for _, e := range c.Endpoints {
 			list := &v4
 			switch e.Type {
 			case dns.TypeCNAME:
-				hostnames = append(hostnames, offered{Endpoint: e, claim: c})
+				hostnames = append(hostnames, offered{Endpoint: e, contender: c})
 				continue
 			case dns.TypeAAAA:
 				list = &v6
@@ -169,9 +169,9 @@ func (b *Builder) simple(host string, claims []*endpoint.Claim) {
 		first, zone := &hostnames[0], b.Zone(host)
 		hostnames, served = hostnames[1:], first.Target
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
-		if !(host == zone.Origin || b.Static(host)) || b.resolvable(first.claim, host, first.Target, zone) {
+		if !(host == zone.Origin || b.Static(host)) || b.resolvable(first.contender, host, first.Target, zone) {
 			set.RRs = []dns.RR{rdata.CNAME(host, first.TTL, first.Target)}
-			if cells := b.Cells(first.claim, first.Target, b.Word(first.claim)); cells != (Cells{}) { // nothing to choose, but its state is told
+			if cells := b.Cells(first.contender, first.Target, b.Word(first.contender)); cells != (Cells{}) { // its state is told
 				set.Cells = []Cells{cells}
 			}
 		}
@@ -182,12 +182,12 @@ func (b *Builder) simple(host string, claims []*endpoint.Claim) {
 		}
 	}
 	set.RRs = slices.Clip(set.RRs)
-	b.Names[host] = Steered{Owner: claims[0], Data: set}
+	b.Names[host] = Steered{Owner: contenders[0], Data: set}
 }
 
-// resolvable reports whether a claim's hostname at a name that cannot hold a CNAME can be
+// resolvable reports whether a contender's hostname at a name that cannot hold a CNAME can be
 // resolved here; where not, it says so (rule 2.7).
-func (b *Builder) resolvable(c *endpoint.Claim, name, hostname string, zone *endpoint.ZoneOptions) bool {
+func (b *Builder) resolvable(c *endpoint.Contender, name, hostname string, zone *endpoint.ZoneOptions) bool {
 	if b.Zone(hostname) != nil {
 		return true
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Word returns the cell of the claim's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
+// Word returns the cell of the contender's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
 // where nothing is said.
-func (b *Builder) Word(c *endpoint.Claim) *health.Cell {
+func (b *Builder) Word(c *endpoint.Contender) *health.Cell {
 	// Of two annotations the stricter counts; what the operator of this server says goes before both.
 	word := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))
 	if o, ok := health.ParseOverride(b.Overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
@@ -25,8 +25,8 @@ func (b *Builder) Word(c *endpoint.Claim) *health.Cell {
 // annotationOverride is the operator's word about a Gateway, or about all that a policy publishes.
 const annotationOverride = "kuadrant.io/health-override"
 
-// fallbackOf returns how far answers for the claim's host may be from the client.
-func fallbackOf(c *endpoint.Claim) Fallback {
+// fallbackOf returns how far answers for the contender's host may be from the client.
+func fallbackOf(c *endpoint.Contender) Fallback {
 	f, _ := ParseFallback(c.Policy.Annotations[AnnotationFallback])
 	return f
 }
@@ -67,16 +67,16 @@ func overrideOf(annotations map[string]string) health.Override {
 	return o
 }
 
-// Cells returns the cells that say whether one address or hostname of a claim works, and has it checked. word is that on
+// Cells returns the cells that say whether one address or hostname of a contender works, and has it checked. word is that on
 // the Gateway.
-func (b *Builder) Cells(c *endpoint.Claim, address string, word *health.Cell) Cells {
+func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell) Cells {
 	cells := Cells{Gateway: word}
 	if !b.Probed(c) {
 		return cells
 	}
 	address = endpoint.TrimDot(address)
 	if c.Checked() && !b.ProbesOff {
-		cells.Check = b.Watch(b.ClaimTarget(c, c.Policy, address), func() *health.Target { return b.claimTargetBefore(c, address) })
+		cells.Check = b.Watch(b.TargetOf(c, c.Policy, address), func() *health.Target { return b.targetBefore(c, address) })
 	}
 	cells.Joined = b.join(c, address, cells.Check)
 	if o, ok := health.ParseOverride(b.Overrides.Target(address)); ok {
@@ -85,8 +85,8 @@ func (b *Builder) Cells(c *endpoint.Claim, address string, word *health.Cell) Ce
 	return cells
 }
 
-// sourceOf returns the claim's object as members have it.
-func sourceOf(c *endpoint.Claim) Source {
+// sourceOf returns the contender's object as members have it.
+func sourceOf(c *endpoint.Contender) Source {
 	of := Source{Object: c.By, Kind: c.Kind, Check: c.Check()}
 	if c.Kind == api.KindDNSPolicy {
 		of.Gateway = c.Gateway
@@ -94,15 +94,15 @@ func sourceOf(c *endpoint.Claim) Source {
 	return of
 }
 
-// ClaimTarget returns what is checked of one address of the claim (rule 4.2) under a version of its policy, without its
+// TargetOf returns what is checked of one address of the contender (rule 4.2) under a version of its policy, without its
 // cell.
-func (b *Builder) ClaimTarget(c *endpoint.Claim, policy *api.DNSPolicy, address string) *health.Target {
+func (b *Builder) TargetOf(c *endpoint.Contender, policy *api.DNSPolicy, address string) *health.Target {
 	h := policy.HealthCheck
 	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, endpoint.TrimDot(c.Host)), c.Secure(h.Port))
 }
 
-// claimTargetBefore returns what the claim's object had checked before its last change; nil for nothing.
-func (b *Builder) claimTargetBefore(c *endpoint.Claim, address string) *health.Target {
+// targetBefore returns what the contender's object had checked before its last change; nil for nothing.
+func (b *Builder) targetBefore(c *endpoint.Contender, address string) *health.Target {
 	in := b.Before(c.By.Cluster)
 	if in == nil {
 		return nil
@@ -118,7 +118,7 @@ func (b *Builder) claimTargetBefore(c *endpoint.Claim, address string) *health.T
 	if p == nil || p == c.Policy || p.HealthCheck == nil || p.CheckInvalid != "" {
 		return nil
 	}
-	return b.ClaimTarget(c, p, address)
+	return b.TargetOf(c, p, address)
 }
 
 // CheckText says what is to be checked, and how; "" for nothing.

@@ -11,11 +11,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// expansion follows the endpoints of claims that share H' or *.H' from name to name (rules 2.4 and 6.10). A builder has
+// expansion follows the endpoints of contenders that share H' or *.H' from name to name (rules 2.4 and 6.10). A builder has
 // one, and uses its memory again for each host.
 type expansion struct {
 	b        *Builder
-	owner    *endpoint.Claim // of the host
+	owner    *endpoint.Contender // of the host
 	zone     *endpoint.ZoneOptions
 	host     string // H'
 	apart    bool   // see View
@@ -45,12 +45,12 @@ type chainName struct {
 	seen bool
 }
 
-// expand makes the names of claims that share h or *.h, or both; the first is the owner. With apart, it makes no name at or
+// expand makes the names of contenders that share h or *.h, or both; the first is the owner. With apart, it makes no name at or
 // below klb.h, and answers flat.
-func (b *Builder) expand(h string, claims []*endpoint.Claim, apart bool) {
+func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool) {
 	x := &b.expansion
-	x.b, x.owner, x.zone, x.host, x.apart = b, claims[0], b.Zone(h), h, apart
-	n := x.gather(claims)
+	x.b, x.owner, x.zone, x.host, x.apart = b, contenders[0], b.Zone(h), h, apart
+	n := x.gather(contenders)
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
 	x.telling, x.budget = n, (maxExpand-reserves)*n
@@ -74,17 +74,17 @@ func (b *Builder) expand(h string, claims []*endpoint.Claim, apart bool) {
 func (c *chainName) inner(h string) bool { return rdata.Base(c.name) != h }
 
 // gather fills in the names with their rows, and returns how many endpoints there are.
-func (x *expansion) gather(claims []*endpoint.Claim) (n int) {
+func (x *expansion) gather(contenders []*endpoint.Contender) (n int) {
 	if x.at == nil {
 		x.at = make(map[string]*chainName)
 	}
 	clear(x.at)
 	x.names, x.order = x.names[:0], x.order[:0]
 	var seen map[*endpoint.Endpoint]struct{}
-	if len(claims) > 1 && claims[0].Kind != api.KindDNSPolicy { // an endpoint below klb.h is the claim's on h and on *.h
+	if len(contenders) > 1 && contenders[0].Kind != api.KindDNSPolicy { // an endpoint below klb.h is the contender's on h and on *.h
 		seen = make(map[*endpoint.Endpoint]struct{})
 	}
-	for _, c := range claims {
+	for _, c := range contenders {
 		for _, e := range c.Endpoints {
 			if seen != nil {
 				if _, known := seen[e]; known {
@@ -97,7 +97,7 @@ func (x *expansion) gather(claims []*endpoint.Claim) (n int) {
 			if at == nil {
 				at = x.add(e.Name)
 			}
-			at.rows = append(at.rows, offered{Endpoint: e, claim: c})
+			at.rows = append(at.rows, offered{Endpoint: e, contender: c})
 		}
 	}
 	for _, c := range x.names {
@@ -139,7 +139,7 @@ func (x *expansion) other(c *chainName) bool {
 
 // build makes a name that has endpoints, and those that are views on its choice.
 func (x *expansion) build(c *chainName) {
-	owner, inner := c.rows[0].claim, c.inner(x.host)
+	owner, inner := c.rows[0].contender, c.inner(x.host)
 	other := x.other(c)
 	flat := other || (x.zone.Flatten || x.apart) && !inner // rule 2.4: the names below klb are the chain's own
 	switch {
@@ -191,7 +191,7 @@ func (x *expansion) views(c *chainName, p *Pool) {
 		p.Chained = true
 		if alone = alone && !next.several && !x.other(next); alone {
 			next.seen = true
-			x.b.Names[next.name] = Steered{Owner: next.rows[0].claim, Data: &View{Pool: p, Skip: hop + 1, Group: None, Part: next.inner(x.host)}}
+			x.b.Names[next.name] = Steered{Owner: next.rows[0].contender, Data: &View{Pool: p, Skip: hop + 1, Group: None, Part: next.inner(x.host)}}
 		}
 		at = next
 	}
@@ -206,7 +206,8 @@ func (x *expansion) views(c *chainName, p *Pool) {
 		p.Groups[g].Name = next.name
 		if alone && !next.several && !x.other(next) {
 			next.seen = true
-			x.b.Names[next.name] = Steered{Owner: next.rows[0].claim, Data: &View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}}
+			view := &View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}
+			x.b.Names[next.name] = Steered{Owner: next.rows[0].contender, Data: view}
 		}
 	}
 }
@@ -228,7 +229,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		if !found {
 			p.Groups = append(p.Groups, Group{Code: way.code, Class: geo.Class(way.code)})
 			if err := geo.Check(way.code); way.code != "" && err != nil {
-				x.b.note(way.claim, endpoint.ReasonUnknownGeo, "%v", err)
+				x.b.note(way.contender, endpoint.ReasonUnknownGeo, "%v", err)
 			}
 		}
 		if way.deflt && p.Default == None && p.Groups[g].Class != geo.ClassUnknown {
@@ -251,7 +252,10 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 // member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
 // wait for the CNAMEs above it (rule 2.3).
 func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) Member {
-	m := Member{ID: way.target(), Weight: way.weight, Of: sourceOf(way.claim), Group: group, Leaf: way.leaf, Gateway: way.word, Cells: way.cells}
+	m := Member{
+		ID: way.target(), Weight: way.weight, Of: sourceOf(way.contender), Group: group,
+		Leaf: way.leaf, Gateway: way.word, Cells: way.cells,
+	}
 	cnames, ttl := way.cnames, way.ttl
 	if way.leaf == nil {
 		ttl = cnames[len(cnames)-1].Header().Ttl
@@ -269,7 +273,7 @@ func (x *expansion) member(name string, way *path, group int32, flat, other, che
 		m.Lay(slices.Clip(cnames), true, way.end, ttl)
 	case way.leaf != nil:
 		m.Lay(nil, false, name, ttl)
-	case !other || x.b.resolvable(way.claim, name, way.end, x.zone):
+	case !other || x.b.resolvable(way.contender, name, way.end, x.zone):
 		m.Lay([]dns.RR{rdata.CNAME(name, ttl, way.end)}, false, name, ttl)
 	}
 	return m

@@ -27,8 +27,8 @@ func (b *Builder) values(cluster, name string) (values []health.Header, missing 
 	return values, false
 }
 
-// noteHeaders reports that the headers of a claim's check cannot be sent.
-func (b *Builder) noteHeaders(c *endpoint.Claim) {
+// noteHeaders reports that the headers of a contender's check cannot be sent.
+func (b *Builder) noteHeaders(c *endpoint.Contender) {
 	name := HeadersOf(c.Policy.HealthCheck, &c.Policy.Meta)
 	if name == "" || b.ProbesOff || !c.Checked() {
 		return

@@ -9,12 +9,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// offered is an endpoint with the claim whose it is, and with those that say the same beside
+// offered is an endpoint with the contender whose it is, and with those that say the same beside
 // it: younger objects, or the same one in other clusters (rule 5.6).
 type offered struct {
 	*endpoint.Endpoint
-	claim *endpoint.Claim
-	also  []*endpoint.Claim
+	contender *endpoint.Contender
+	also      []*endpoint.Contender
 }
 
 // distinction is what endpoints at one name differ in that stand beside each other.
@@ -69,7 +69,7 @@ func (b *Builder) fold(name string, list []offered) []offered {
 		// The older one's is the default, and this one among all others (rule 5.6).
 		plain := *f.Endpoint
 		plain.Geo = ""
-		kept = append(kept, offered{Endpoint: &plain, claim: f.claim})
+		kept = append(kept, offered{Endpoint: &plain, contender: f.contender})
 	}
 	return kept
 }
@@ -79,23 +79,23 @@ func (b *Builder) fold(name string, list []offered) []offered {
 func (b *Builder) yield(name string, f offered, o *offered) {
 	beside := f.Target == o.Target && len(f.Addrs)+len(o.Addrs) == 0 && f.Geo == o.Geo
 	const conflict = "%s: the set identifier %q belongs to %s %s"
-	switch owner := endpoint.InCluster(o.claim.By, f.claim.By); {
+	switch owner := endpoint.InCluster(o.contender.By, f.contender.By); {
 	case f.SetID != "" && !f.Same(o.Endpoint) && beside:
-		b.note(f.claim, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.Kind, owner)
+		b.note(f.contender, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.contender.Kind, owner)
 	case f.SetID != "" && !f.Same(o.Endpoint):
-		b.drop(&f, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.claim.Kind, owner)
+		b.drop(&f, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.contender.Kind, owner)
 	case f.Target != o.Target:
 		b.drop(&f, endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", endpoint.TrimDot(name), endpoint.TrimDot(o.Target), endpoint.TrimDot(f.Target))
 	}
-	if f.claim != o.claim && (beside || f.Same(o.Endpoint)) {
-		o.also = append(o.also, f.claim)
+	if f.contender != o.contender && (beside || f.Same(o.Endpoint)) {
+		o.also = append(o.also, f.contender)
 	}
 }
 
-// claims yields the claims that say it, the owner first.
-func (f *offered) claims() iter.Seq[*endpoint.Claim] {
-	return func(yield func(*endpoint.Claim) bool) {
-		if yield(f.claim) {
+// contenders yields the contenders that say it, the owner first.
+func (f *offered) contenders() iter.Seq[*endpoint.Contender] {
+	return func(yield func(*endpoint.Contender) bool) {
+		if yield(f.contender) {
 			slices.Values(f.also)(yield)
 		}
 	}
@@ -104,9 +104,9 @@ func (f *offered) claims() iter.Seq[*endpoint.Claim] {
 // drop counts an endpoint that is not served, and tells those whose it is why.
 func (b *Builder) drop(f *offered, reason, format string, args ...any) {
 	if b.Dropped == nil {
-		b.Dropped = make(map[*endpoint.Claim]int)
+		b.Dropped = make(map[*endpoint.Contender]int)
 	}
-	for c := range f.claims() {
+	for c := range f.contenders() {
 		b.Dropped[c]++
 		b.note(c, reason, format, args...)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // ProbeIndex is a cluster's probes that can be used, by namespace, address, what
-// they are about, and name. A claim finds those that are meant for it without a look
+// they are about, and name. A contender finds those that are meant for it without a look
 // at the others, of which there may be thousands at one address.
 type ProbeIndex = tree.Map[*api.HealthCheckProbe]
 
@@ -47,12 +47,12 @@ func (b *Builder) About(p *api.HealthCheckProbe) string {
 }
 
 // Meant returns how the parts of keys begin that say what a probe is about, of the
-// probes that are meant for a claim: those about its host, those below it where it is
+// probes that are meant for a contender: those about its host, those below it where it is
 // a wildcard, those about the host that its check names, and those about all. A probe
 // that names another host is about that one alone: others at the address may do well
 // without it. What a controller writes repeats the check of a policy, and says nothing
 // where we check ourselves.
-func (b *Builder) Meant(c *endpoint.Claim) []string {
+func (b *Builder) Meant(c *endpoint.Contender) []string {
 	host := endpoint.TrimDot(c.Host)
 	own := upward(host) + "/"
 	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild {
@@ -95,14 +95,14 @@ func UsableProbe(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "" && !ByProgram(p))
 }
 
-// Probed tells whether anything may say how the claim's targets are.
-func (b *Builder) Probed(c *endpoint.Claim) bool {
+// Probed tells whether anything may say how the contender's targets are.
+func (b *Builder) Probed(c *endpoint.Contender) bool {
 	return c.Checked() || b.Overrides.Targets() || b.Probes(c.Policy.Cluster).Len() > 0
 }
 
 // Joining yields the probes that join the checks of one address or hostname of the
-// claim (rule 4.10).
-func (b *Builder) Joining(c *endpoint.Claim, address string) iter.Seq[*api.HealthCheckProbe] {
+// contender (rule 4.10).
+func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.HealthCheckProbe] {
 	return func(yield func(*api.HealthCheckProbe) bool) {
 		index, n := b.Probes(c.Policy.Cluster), 0
 		at := probePrefix(c.Policy.Namespace(), address)
@@ -129,8 +129,8 @@ func begins(index ProbeIndex, prefix string) bool {
 }
 
 // join returns the cells of the probes that join the checks of one address or
-// hostname of the claim, less own, which it has anyway; nil where none does.
-func (b *Builder) join(c *endpoint.Claim, address string, own *health.Cell) *Joined {
+// hostname of the contender, less own, which it has anyway; nil where none does.
+func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) *Joined {
 	var all *Joined
 	for p := range b.Joining(c, address) {
 		if all == nil {

@@ -54,7 +54,7 @@ type addressList struct {
 }
 
 // add adds those of more that l lacks, and what is said of the others.
-func (l *addressList) add(b *Builder, c *endpoint.Claim, word *health.Cell, more []netip.Addr) {
+func (l *addressList) add(b *Builder, c *endpoint.Contender, word *health.Cell, more []netip.Addr) {
 	probed := b.Probed(c)
 	if !probed && word == nil && l.cells == nil { // nothing is said, by far the most
 		if len(l.list) == 0 {

@@ -15,8 +15,8 @@ import (
 // path is one way from a name to addresses, or to a hostname elsewhere, through what objects with endpoints say (rule
 // 6.10).
 type path struct {
-	claim  *endpoint.Claim // whose the addresses or the hostname are
-	cnames []dns.RR        // from the name on
+	contender *endpoint.Contender // whose the addresses or the hostname are
+	cnames    []dns.RR            // from the name on
 	// end is the name that has the addresses, or the hostname; leaf is nil for that.
 	end  string
 	leaf *Leaf
@@ -65,7 +65,7 @@ func (p *path) said() Cells {
 
 // checked reports whether what the way leads to has a check.
 func (p path) checked() bool {
-	return p.claim.Checked() || slices.ContainsFunc(p.cells, func(c Cells) bool { return c.Joined != nil })
+	return p.contender.Checked() || slices.ContainsFunc(p.cells, func(c Cells) bool { return c.Joined != nil })
 }
 
 // maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three. It bounds the ways from all names
@@ -246,7 +246,10 @@ func (x *expansion) along(f *offered, deflt bool, all []path) []path {
 			x.b.drop(f, endpoint.ReasonDropped, crowded, endpoint.TrimDot(f.Name), maxMembers)
 			return all
 		}
-		p := path{claim: f.claim, cnames: []dns.RR{cname}, end: f.Target, setID: f.SetID, weight: f.Share(), share: f.Share(), inner: 1, code: code, deflt: deflt}
+		p := path{
+			contender: f.contender, cnames: []dns.RR{cname}, end: f.Target, setID: f.SetID,
+			weight: f.Share(), share: f.Share(), inner: 1, code: code, deflt: deflt,
+		}
 		p.word, p.cells = x.b.saidOf(f)
 		x.budget--
 		return append(all, p)
@@ -282,7 +285,7 @@ const crowded = "%s leads to too many targets: at most %d of one name are served
 func (x *expansion) leaveOut(name string, rest []path) {
 	for _, p := range rest[:min(len(rest), x.telling)] {
 		x.telling--
-		x.b.note(p.claim, endpoint.ReasonDropped, crowded, endpoint.TrimDot(name), maxMembers)
+		x.b.note(p.contender, endpoint.ReasonDropped, crowded, endpoint.TrimDot(name), maxMembers)
 	}
 }
 
@@ -295,7 +298,7 @@ func (x *expansion) gatherLeaves(c *chainName) {
 		}
 		j, known := c.sets.of(f.SetID)
 		if !known {
-			l := leafList{path: path{claim: f.claim, end: c.name, ttl: f.TTL, setID: f.SetID, weight: f.Share(), code: f.Geo}}
+			l := leafList{path: path{contender: f.contender, end: c.name, ttl: f.TTL, setID: f.SetID, weight: f.Share(), code: f.Geo}}
 			if l.code == endpoint.AnyGeo {
 				l.code, l.deflt = "", true
 			}
@@ -318,15 +321,15 @@ type leafList struct {
 	taken  bool // it is among the ways from the name
 }
 
-// add adds the addresses of an offer, with what each of its claims has to say of them: one cluster's word and check count
+// add adds the addresses of an offer, with what each of its contenders has to say of them: one cluster's word and check count
 // for its own (rules 4.1 and 4.5).
 func (l *leafList) add(b *Builder, f *offered) {
 	list := &l.v4
 	if f.Type == dns.TypeAAAA {
 		list = &l.v6
 	}
-	addrs := b.fitting(list, f.claim, f.Endpoint)
-	for c := range f.claims() {
+	addrs := b.fitting(list, f.contender, f.Endpoint)
+	for c := range f.contenders() {
 		word := b.Word(c)
 		if !l.any {
 			l.word, l.any = word, true
@@ -348,8 +351,8 @@ func (l *leafList) done() {
 
 // saidOf returns what is said of the hostname that an offer leads to, as a member has it.
 func (b *Builder) saidOf(f *offered) (word *health.Cell, cells []Cells) {
-	word = b.Word(f.claim)
-	all := b.Cells(f.claim, f.Target, word)
+	word = b.Word(f.contender)
+	all := b.Cells(f.contender, f.Target, word)
 	for _, c := range f.also {
 		own := b.Word(c)
 		word, all = Better(word, own), all.With(b.Cells(c, f.Target, own))
@@ -375,8 +378,8 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 	})
 }
 
-// fitting returns the addresses of an endpoint that there is room for in a list, and tells its claim of others.
-func (b *Builder) fitting(l *addressList, c *endpoint.Claim, e *endpoint.Endpoint) []netip.Addr {
+// fitting returns the addresses of an endpoint that there is room for in a list, and tells its contender of others.
+func (b *Builder) fitting(l *addressList, c *endpoint.Contender, e *endpoint.Endpoint) []netip.Addr {
 	addrs := l.fitting(e.Addrs)
 	if len(addrs) < len(e.Addrs) {
 		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served", endpoint.TrimDot(e.Name), endpoint.MaxAtName)

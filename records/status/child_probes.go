@@ -14,13 +14,13 @@ import (
 const maxRecordProbes = 1000
 
 // probes adds the probes of what is checked of one host. probed has the targets that have one.
-func (p *parentObject) probes(c *endpoint.Claim, probed map[string]bool) {
+func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 	if !c.Checked() {
 		return
 	}
 	b, checks := p.s.reader(), p.checksOf(c)
 	for _, address := range p.s.served(c, true) {
-		target := b.ClaimTarget(c, c.Policy, address)
+		target := b.TargetOf(c, c.Policy, address)
 		key := target.Key()
 		if probed[key] || checks != nil && !checks[key] {
 			continue
@@ -38,8 +38,8 @@ func (p *parentObject) probes(c *endpoint.Claim, probed map[string]bool) {
 	}
 }
 
-// checksOf returns the keys of the targets that are checked for the group of a claim's host; nil where others probe.
-func (p *parentObject) checksOf(c *endpoint.Claim) map[string]bool {
+// checksOf returns the keys of the targets that are checked for the group of a contender's host; nil where others probe.
+func (p *parentObject) checksOf(c *endpoint.Contender) map[string]bool {
 	if p.s.Opt.ProbesOff {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (p *parentObject) checksOf(c *endpoint.Claim) map[string]bool {
 
 // probeName returns the name that a probe wants: it begins with that of the DNSRecord which
 // publishes the target.
-func (p *parentObject) probeName(c *endpoint.Claim, address string) string {
+func (p *parentObject) probeName(c *endpoint.Contender, address string) string {
 	record := p.meta.BareName()
 	if p.policy != nil {
 		record = p.target.Record(c.Listener)
@@ -91,11 +91,11 @@ func (s *View) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target 
 			return nil
 		}
 		at := NewTargetSet(map[string]bool{p.Address: true})
-		for c := range parent.claims() {
+		for c := range parent.contenders() {
 			if !c.Checked() || !at.Meets(c.Targets) || !slices.Contains(s.served(c, true), p.Address) {
 				continue
 			}
-			if t := b.ClaimTarget(c, c.Policy, p.Address); t.Host == p.Host {
+			if t := b.TargetOf(c, c.Policy, p.Address); t.Host == p.Host {
 				known, _ := s.Checked.Get(t.Key())
 				return known
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // records adds the DNSRecords of one host: one for each provider.
-func (p *parentObject) records(c *endpoint.Claim, pr *endpoint.Provision) {
+func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) {
 	spec := api.ChildRecord{RootHost: endpoint.TrimDot(c.Host), Endpoints: p.endpoints(c)}
 	if c.Policy.CheckInvalid == "" {
 		spec.HealthCheck = c.Policy.HealthCheck
@@ -67,7 +67,7 @@ func zoneID(origin string) string {
 }
 
 // record adds a DNSRecord of that name, which may have to have another.
-func (p *parentObject) record(c *endpoint.Claim, wanted, secret string, spec api.ChildRecord) {
+func (p *parentObject) record(c *endpoint.Contender, wanted, secret string, spec api.ChildRecord) {
 	of := p.target.Gateway.BareName() + "/" + c.Listener + "/" + secret
 	child := p.child(api.KindDNSRecord, wanted, of)
 	if known, ok := p.in.DNSRecords.Get(child.Name); ok && known.Own() && p.controls(known.Controller) {

@@ -123,7 +123,7 @@ func HasProbes(r *api.DNSRecord) bool {
 func (p *parentObject) make() {
 	if p.policy != nil {
 		pr := endpoint.ProvidersOf(p.s.Table, p.s.Opt, &p.s.In, p.in, p.policy, p.target.Gateway)
-		for c := range p.claims() {
+		for c := range p.contenders() {
 			p.records(c, pr)
 		}
 	}
@@ -131,14 +131,14 @@ func (p *parentObject) make() {
 		return // what another controller publishes is not checked here (rule 4.1)
 	}
 	probed := make(map[string]bool)
-	for c := range p.claims() {
+	for c := range p.contenders() {
 		p.probes(c, probed)
 	}
 }
 
-// claims yields the claims that the children are made of.
-func (p *parentObject) claims() iter.Seq[*endpoint.Claim] {
-	return func(yield func(*endpoint.Claim) bool) {
+// contenders yields the contenders that the children are made of.
+func (p *parentObject) contenders() iter.Seq[*endpoint.Contender] {
+	return func(yield func(*endpoint.Contender) bool) {
 		if p.policy != nil && !p.policy.Provider.ServedHere() {
 			around := endpoint.Surroundings{UID: p.state.UID, Zone: p.s.optionsAt, Taken: func(string) string { return "" }}
 			for _, c := range p.target.Elsewhere(p.policy, &around) {
@@ -148,7 +148,7 @@ func (p *parentObject) claims() iter.Seq[*endpoint.Claim] {
 			}
 			return
 		}
-		for _, c := range p.target.Claims {
+		for _, c := range p.target.Contenders {
 			if p.policy != nil && c.Policy != p.policy || c.Unread || !c.Targets.Usable() {
 				continue
 			}
@@ -268,9 +268,9 @@ func (p *parentObject) rival(of api.Ref) *parentObject {
 	return rival
 }
 
-// endpoints returns what a claim is as a DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, whoever shares
+// endpoints returns what a contender is as a DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, whoever shares
 // it. Where its chain cannot be served, that is its addresses at the host.
-func (p *parentObject) endpoints(c *endpoint.Claim) []api.WrittenEndpoint {
+func (p *parentObject) endpoints(c *endpoint.Contender) []api.WrittenEndpoint {
 	all := c.Endpoints
 	if c.Chainless || c.Steers() && c.Policy.Provider.ServedHere() && !p.s.chained(c.Host) {
 		members := endpoint.MembersOf(c.Policy, c.Gateway, c.Targets, p.state.UID)
@@ -295,5 +295,5 @@ func (s *View) optionsAt(host string) *endpoint.ZoneOptions {
 // Secrets: what it should have is not known then.
 func (s *View) Waits(cluster string, of api.Ref) bool {
 	p := s.parentObject(cluster, of)
-	return p != nil && p.target != nil && slices.ContainsFunc(p.target.Claims, func(c *endpoint.Claim) bool { return c.Unread })
+	return p != nil && p.target != nil && slices.ContainsFunc(p.target.Contenders, func(c *endpoint.Contender) bool { return c.Unread })
 }

@@ -31,8 +31,8 @@ func (s *View) Conflicts() iter.Seq[Conflict] {
 		for _, g := range s.NameGroups.All() {
 			for _, l := range g.Lost {
 				has := OwnerOf(l.Owner)
-				c := Conflict{Name: endpoint.TrimDot(l.Claim.Host), Loser: OwnerOf(l.Claim), Owner: &has, Why: l.Problem().Message}
-				if z := s.Zone(rdata.Base(l.Claim.Host)); z != nil {
+				c := Conflict{Name: endpoint.TrimDot(l.Contender.Host), Loser: OwnerOf(l.Contender), Owner: &has, Why: l.Problem().Message}
+				if z := s.Zone(rdata.Base(l.Contender.Host)); z != nil {
 					c.Zone = endpoint.TrimDot(z.Origin())
 				}
 				if !yield(c) {

@@ -26,7 +26,7 @@ func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 				}
 				continue
 			}
-			for _, c := range g.Claims {
+			for _, c := range g.Contenders {
 				if !s.about(c, yield) {
 					return
 				}
@@ -42,19 +42,19 @@ func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 	}
 }
 
-// Contenders yields the objects that have claims in a group of names, with those that stand for
+// Contenders yields the objects that have contenders in a group of names, with those that stand for
 // them, each with its cluster and some of them more than once.
 func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
 		g, ok := s.NameGroups.Get(group)
-		for i := 0; ok && i < len(g.Claims) && s.about(g.Claims[i], yield); i++ {
+		for i := 0; ok && i < len(g.Contenders) && s.about(g.Contenders[i], yield); i++ {
 		}
 	}
 }
 
-// about yields the object of a claim, and those that stand for it; it returns false where
+// about yields the object of a contender, and those that stand for it; it returns false where
 // yield does.
-func (s *View) about(c *endpoint.Claim, yield func(string, api.Ref) bool) bool {
+func (s *View) about(c *endpoint.Contender, yield func(string, api.Ref) bool) bool {
 	kind, m := c.Kind, c.By
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
 		return false

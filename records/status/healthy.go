@@ -36,7 +36,7 @@ func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 	var failing []string
 	v := *static
 	checked, seen, unchecked := false, make(map[string]bool), []string(nil)
-	judge := func(c *endpoint.Claim, found findings) {
+	judge := func(c *endpoint.Contender, found findings) {
 		checked = checked || found.of > 0
 		for _, address := range found.unchecked {
 			if !seen[address] {
@@ -59,7 +59,7 @@ func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 		failing = append(failing, c.Gateway.BareName()+"-"+c.Listener)
 		v.Records = withCondition(v.Records, endpoint.TrimDot(c.Host), condition)
 	}
-	for g, c := range s.claimsOf(cluster, policy) {
+	for g, c := range s.contendersOf(cluster, policy) {
 		if !g.Loses(c) { // else it publishes nothing that could be healthy
 			judge(c, s.findings(c))
 		}
@@ -90,9 +90,9 @@ func withCondition(records []api.RecordVerdict, host string, c api.Condition) []
 	return records
 }
 
-// claimsOf yields the claims of a policy with the groups that they are in.
-func (s *View) claimsOf(cluster, policy string) iter.Seq2[*NameGroup, *endpoint.Claim] {
-	return func(yield func(*NameGroup, *endpoint.Claim) bool) {
+// contendersOf yields the contenders of a policy with the groups that they are in.
+func (s *View) contendersOf(cluster, policy string) iter.Seq2[*NameGroup, *endpoint.Contender] {
+	return func(yield func(*NameGroup, *endpoint.Contender) bool) {
 		for i, state := range s.Clusters {
 			p, ok := s.In.Clusters[i].Policies.Get(policy)
 			if state.Name != cluster || !ok {
@@ -102,7 +102,7 @@ func (s *View) claimsOf(cluster, policy string) iter.Seq2[*NameGroup, *endpoint.
 			if !ok {
 				return
 			}
-			for _, c := range t.Claims {
+			for _, c := range t.Contenders {
 				g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 				if c.Policy.Name == policy && ok && !yield(g, c) {
 					return
@@ -112,7 +112,7 @@ func (s *View) claimsOf(cluster, policy string) iter.Seq2[*NameGroup, *endpoint.
 	}
 }
 
-// findings is what is known of what a claim's host is answered with.
+// findings is what is known of what a contender's host is answered with.
 type findings struct {
 	// of is how many addresses and hostnames there are; 0 where nothing is said of them.
 	of int
@@ -120,8 +120,8 @@ type findings struct {
 	bad, unchecked []string
 }
 
-// findings returns what is known of a claim that is served. That its Gateway is down says nothing by itself.
-func (s *View) findings(c *endpoint.Claim) findings {
+// findings returns what is known of a contender that is served. That its Gateway is down says nothing by itself.
+func (s *View) findings(c *endpoint.Contender) findings {
 	b := s.reader()
 	if !b.Probed(c) {
 		return findings{}
@@ -145,9 +145,9 @@ func (s *View) findings(c *endpoint.Claim) findings {
 	return f
 }
 
-// served returns the addresses and hostnames of a claim that its host is answered with, each once, without final dots; with
-// below, those too that only the names below klb are answered with. The claim must not be one that lost.
-func (s *View) served(c *endpoint.Claim, below bool) (all []string) {
+// served returns the addresses and hostnames of a contender that its host is answered with, each once, without final dots; with
+// below, those too that only the names below klb are answered with. The contender must not be one that lost.
+func (s *View) served(c *endpoint.Contender, below bool) (all []string) {
 	at := s.steered(c.Host)
 	if at == nil || at.Data == nil {
 		return nil
@@ -255,10 +255,10 @@ func (s *View) Hosts(group string) iter.Seq2[string, string] {
 			return
 		}
 		var seen map[string]bool
-		if len(g.Claims) > 1 {
-			seen = make(map[string]bool, len(g.Claims))
+		if len(g.Contenders) > 1 {
+			seen = make(map[string]bool, len(g.Contenders))
 		}
-		for _, c := range g.Claims {
+		for _, c := range g.Contenders {
 			if seen[c.Host] {
 				continue
 			}

@@ -14,7 +14,7 @@ type Object struct {
 	Name string `json:"name"`
 }
 
-// OwnerOf names the object that a claim is of.
-func OwnerOf(c *endpoint.Claim) Object { return ObjectOf(c.Kind, c.By) }
+// OwnerOf names the object that a contender is of.
+func OwnerOf(c *endpoint.Contender) Object { return ObjectOf(c.Kind, c.By) }
 
 func ObjectOf(kind api.Kind, m *api.Meta) Object { return Object{m.Cluster, kind.String(), m.Name} }

@@ -69,7 +69,7 @@ type reached struct {
 	// asked are the addresses of the probes; published those of them that the
 	// namespace publishes, served those that a host of it is answered with.
 	asked, published, served map[string]bool
-	// meant holds an address, a slash, and what builder.meant returns, of all claims
+	// meant holds an address, a slash, and what builder.meant returns, of all contenders
 	// that are answered with the address.
 	meant map[string]bool
 	// joined are the names of the probes that join.
@@ -87,7 +87,7 @@ func newReached() *reached {
 func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
 	i := slices.IndexFunc(s.Clusters, func(c *Cluster) bool { return c.Name == cluster })
 	at := NewTargetSet(r.asked)
-	for c := range s.Clusters[i].Claims(namespace) {
+	for c := range s.Clusters[i].Contenders(namespace) {
 		if !at.Meets(c.Targets) {
 			continue
 		}
@@ -134,7 +134,7 @@ func (r *reached) problem(b *pool.Builder, p *api.HealthCheckProbe) string {
 	return why + ": it counts for nothing"
 }
 
-// meets tells whether a claim that is answered with the address looks for probes that
+// meets tells whether a contender that is answered with the address looks for probes that
 // are about the given thing.
 func (r *reached) meets(address, about string) bool {
 	for beginning := range pool.Beginnings(about) {

@@ -25,7 +25,7 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 		return v
 	}
 	problems := slices.Clone(p.Problems)
-	for _, c := range t.Claims {
+	for _, c := range t.Contenders {
 		g, _ := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 		if l, lost := g.Loss(c); lost {
 			p := l.Problem()

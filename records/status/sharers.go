@@ -27,7 +27,7 @@ func (s *View) Sharers(host string) (all []Sharer) {
 	if !ok {
 		return nil
 	}
-	for _, c := range g.Claims {
+	for _, c := range g.Contenders {
 		if c.Host == host && !g.Loses(c) && !c.Unread {
 			all = append(all, sharerOf(c))
 		}
@@ -35,7 +35,7 @@ func (s *View) Sharers(host string) (all []Sharer) {
 	return all
 }
 
-func sharerOf(c *endpoint.Claim) Sharer {
+func sharerOf(c *endpoint.Contender) Sharer {
 	s := Sharer{Object: OwnerOf(c), DefaultGeo: c.Policy.DefaultGeo}
 	if value := c.Policy.Annotations[pool.AnnotationFallback]; value != "" {
 		if f, ok := pool.ParseFallback(value); ok {
@@ -49,8 +49,8 @@ func sharerOf(c *endpoint.Claim) Sharer {
 	return s
 }
 
-// whyEmpty says why a claim has no usable address (rule 1.5).
-func whyEmpty(c *endpoint.Claim) string {
+// whyEmpty says why a contender has no usable address (rule 1.5).
+func whyEmpty(c *endpoint.Contender) string {
 	switch {
 	case c.Kind != api.KindDNSPolicy:
 		return "none of its targets can be served"

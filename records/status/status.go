@@ -95,7 +95,7 @@ func (s *View) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.V
 		if !p.policy.Provider.ServedHere() {
 			return nil, nil
 		}
-		for c := range p.claims() {
+		for c := range p.contenders() {
 			if !p.isOwn(r, c.Host) {
 				continue
 			}
@@ -141,7 +141,7 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 	var rows []api.WrittenEndpoint
 	var all findings
 	told := make(map[*endpoint.Endpoint]bool)
-	for _, c := range t.Claims {
+	for _, c := range t.Contenders {
 		if g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) || c.Unread {
 			continue
 		}
@@ -177,10 +177,10 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 	return &v, rows
 }
 
-// condition is how the endpoints of one claim are at this moment.
+// condition is how the endpoints of one contender are at this moment.
 type condition struct {
 	b    *pool.Builder
-	of   *endpoint.Claim
+	of   *endpoint.Contender
 	word *health.Cell
 	rows []api.WrittenEndpoint
 	at   map[string][]int // rows by their names
@@ -194,7 +194,7 @@ type found struct {
 	said  bool
 }
 
-func (s *View) newCondition(c *endpoint.Claim, rows []api.WrittenEndpoint) *condition {
+func (s *View) newCondition(c *endpoint.Contender, rows []api.WrittenEndpoint) *condition {
 	b := s.reader()
 	m := &condition{b: b, of: c, word: b.Word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
 	for i := range rows {

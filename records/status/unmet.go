@@ -25,7 +25,7 @@ func NewTargetSet(names map[string]bool) TargetSet {
 	return s
 }
 
-// In yields the names of those of s that are among the targets of a claim.
+// In yields the names of those of s that are among the targets of a contender.
 func (s TargetSet) In(t *endpoint.Targets) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, l := range t.Leaves {
@@ -45,7 +45,7 @@ func (s TargetSet) In(t *endpoint.Targets) func(func(string) bool) {
 	}
 }
 
-// Meets tells whether one of s is among the targets of a claim.
+// Meets tells whether one of s is among the targets of a contender.
 func (s TargetSet) Meets(t *endpoint.Targets) bool {
 	for range s.In(t) {
 		return true
@@ -67,8 +67,8 @@ func (s *View) Unmet() (unmet []api.Override) {
 		clear(published)
 		for _, c := range s.Clusters {
 			for _, t := range c.Targets.All() {
-				for _, cl := range t.Claims {
-					for name := range set.In(cl.Targets) {
+				for _, who := range t.Contenders {
+					for name := range set.In(who.Targets) {
 						published[name] = true
 					}
 				}

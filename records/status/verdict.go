@@ -99,7 +99,7 @@ func (r *report) collect(s *View) {
 	if r.policy.Delegate {
 		r.add(endpoint.Note{Condition: endpoint.Refusal(endpoint.ReasonDelegate, "delegate has no effect: this server reads every cluster itself")}) // rule 1.8
 	}
-	for _, c := range r.target.Claims {
+	for _, c := range r.target.Contenders {
 		if c.Policy != r.policy {
 			continue
 		}
@@ -197,7 +197,7 @@ func (r *report) cause() endpoint.Note {
 	return all[i]
 }
 
-// hiderOf says the same of a claim's host.
-func (s *View) hiderOf(c *endpoint.Claim) *endpoint.Problem {
+// hiderOf says the same of a contender's host.
+func (s *View) hiderOf(c *endpoint.Contender) *endpoint.Problem {
 	return s.Zone(rdata.Base(c.Host)).HiderOf(c.Host, dns.TypeA)
 }

@@ -24,12 +24,12 @@ type View struct {
 	Checked    pool.Checks
 }
 
-// Claims yields the claims of a namespace.
-func (s *Cluster) Claims(namespace string) iter.Seq[*endpoint.Claim] {
-	return func(yield func(*endpoint.Claim) bool) {
+// Contenders yields the contenders of a namespace.
+func (s *Cluster) Contenders(namespace string) iter.Seq[*endpoint.Contender] {
+	return func(yield func(*endpoint.Contender) bool) {
 		for _, t := range s.Targets.Beginning(namespace + "/") {
-			for _, cl := range t.Claims {
-				if !yield(cl) {
+			for _, who := range t.Contenders {
+				if !yield(who) {
 					return
 				}
 			}
@@ -52,13 +52,13 @@ type Cluster struct {
 	accepted, refused int
 }
 
-// NameGroup is the claims that can contend, and what was made of them.
+// NameGroup is the contenders that may meet at names, and what was made of them.
 type NameGroup struct {
 	owner.Group
-	Notes map[*endpoint.Claim][]api.Condition // nil for none
-	// Dropped is how many offers of a claim are not served for those of others; nil for
+	Notes map[*endpoint.Contender][]api.Condition // nil for none
+	// Dropped is how many endpoints of a contender are not served for those of others; nil for
 	// none.
-	Dropped map[*endpoint.Claim]int
+	Dropped map[*endpoint.Contender]int
 	Names   []string // the names that hold data of the group
 	Told    []string // the names that tell of owners
 	Barred  []string // other names at which Records are not served for it
@@ -133,7 +133,8 @@ func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *a
 		case api.KindDNSPolicy:
 			v, _ := c.Verdicts.Get(ref.Name)
 			if p, ok := s.In.Clusters[i].Policies.Get(ref.Name); ok && v != nil {
-				if t, ok := c.Targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.Claims, func(c *endpoint.Claim) bool { return c.Policy == p && c.Via != nil }) {
+				via := func(c *endpoint.Contender) bool { return c.Policy == p && c.Via != nil }
+				if t, ok := c.Targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.Contenders, via) {
 					return t.WithProviders(v, p)
 				}
 			}

@@ -72,7 +72,7 @@ func (z *Zone) Losses(name string) map[*endpoint.Record]*endpoint.Problem {
 }
 
 // ownedBy says that another object owns the steered data of a Record's name.
-func ownedBy(owner *endpoint.Claim, e *endpoint.Record) *endpoint.Problem {
+func ownedBy(owner *endpoint.Contender, e *endpoint.Record) *endpoint.Problem {
 	if owner.Unread {
 		return endpoint.UnreadProblem(owner.Host, owner.Kind, owner.By)
 	}

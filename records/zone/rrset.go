@@ -33,12 +33,12 @@ func OfType(sets []RRset, rtype uint16) []dns.RR {
 
 // Others is what a name holds apart from its Records.
 type Others struct {
-	// Owner is the object that the steered data belong to; nil for none but the Records. by is the claim whose namespace
+	// Owner is the object that the steered data belong to; nil for none but the Records. by is the contender whose namespace
 	// has the name; nil where that of the oldest record has it.
-	Owner *endpoint.Claim
-	By    *endpoint.Claim
+	Owner *endpoint.Contender
+	By    *endpoint.Contender
 	// Above is the owner of the name above labels that begin with _, where an entry is bound to that; nil for none (rule 5.9).
-	Above *endpoint.Claim
+	Above *endpoint.Contender
 	// Alias is true where a member, or the simple host, is a hostname: below the apex nothing
 	// stands beside it (rule 5.3).
 	Alias bool
@@ -181,9 +181,9 @@ func (at *Others) First(entries []*endpoint.Record) *endpoint.Record {
 	return entries[i]
 }
 
-// HasAlias reports whether a hostname is among what the claims on one host answer with.
-func HasAlias(claims []*endpoint.Claim) (any bool) {
-	for _, c := range claims {
+// HasAlias reports whether a hostname is among what the contenders on one host answer with.
+func HasAlias(contenders []*endpoint.Contender) (any bool) {
+	for _, c := range contenders {
 		addresses, hostnames := c.LeadsTo()
 		if addresses && !c.Pools() {
 			return false // the addresses win (rule 1.7)

@@ -118,8 +118,8 @@ func (z *Zone) othersBy(n *Node, names getter[*Node], barred getter[Bar], copied
 
 // Bar says whose a name is; the fields are those of others.
 type Bar struct {
-	Owner *endpoint.Claim
-	By    *endpoint.Claim
+	Owner *endpoint.Contender
+	By    *endpoint.Contender
 	Alias bool
 }
 

@@ -12,8 +12,8 @@ import (
 // Names with labels that begin with _ directly below a name that a namespace has, such as _acme-challenge.www, are for that
 // namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
 
-// owner returns the claim that has the name of a node, which may be nil; nil for none.
-func (n *Node) owner() *endpoint.Claim {
+// owner returns the contender that has the name of a node, which may be nil; nil for none.
+func (n *Node) owner() *endpoint.Contender {
 	switch {
 	case n == nil:
 		return nil
@@ -24,7 +24,7 @@ func (n *Node) owner() *endpoint.Claim {
 }
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
-func aboveOf(n *Node, names getter[*Node], barred getter[Bar]) *endpoint.Claim {
+func aboveOf(n *Node, names getter[*Node], barred getter[Bar]) *endpoint.Contender {
 	if !slices.ContainsFunc(n.Records, func(e *endpoint.Record) bool { return e.Bound }) {
 		return nil // by far the most
 	}

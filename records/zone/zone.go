@@ -28,7 +28,7 @@ type Zone struct {
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
 	content, hash digest
-	// conflicts counts the claims on hosts of the zone that lost.
+	// conflicts counts the contenders on hosts of the zone that lost.
 	conflicts int
 	// Turns counts the names at which a search leaves the zone or goes elsewhere: cuts
 	// to zones that are not served here, and DNAMEs.
@@ -69,7 +69,7 @@ func (z *Zone) Names() int { return z.Nodes.Len() - z.voids }
 // Listed returns the number of those that Snapshot.Names yields.
 func (z *Zone) Listed() int { return z.listed }
 
-// Conflicts returns how many claims on hosts of the zone are kept from being
+// Conflicts returns how many contenders on hosts of the zone are kept from being
 // served by another object's.
 func (z *Zone) Conflicts() int { return z.conflicts }
 

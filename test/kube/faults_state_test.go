@@ -48,6 +48,15 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	serials := func() [2]uint32 {
 		return [2]uint32{boottest.SerialOf(boottest.Exchange(t, addr, "example.com.", dns.TypeSOA)), boottest.SerialOf(boottest.Exchange(t, addr, "z.example.com.", dns.TypeSOA))}
 	}
+	boottest.WaitFor(t, "a line for each name", func() bool {
+		lines := w.kept("owners")
+		for _, name := range []string{"a.z", "h1", "taken"} {
+			if !strings.Contains(lines, name+".example.com. ") {
+				return false
+			}
+		}
+		return true
+	})
 	owners, kept, standing, published := w.kept("owners"), w.kept("serials"), w.versions(), serials()
 	same := func(when string) {
 		t.Helper()
@@ -86,7 +95,7 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	w.settles(addr)
 	same("API server back")
 	if got := w.versions(); !maps.Equal(got, standing) || w.kept("owners") != owners || w.kept("serials") != kept {
-		t.Errorf("something was written: %v, before %v;\n%s%s", got, standing, w.kept("owners"), w.kept("serials"))
+		t.Errorf("something was written: %v, before %v;\n%s%s\nbefore:\n%s%s", got, standing, w.kept("owners"), w.kept("serials"), owners, kept)
 	}
 	w.put("new", "192.0.2.101")
 	w.settles(addr)

@@ -11,9 +11,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Claim is one wish for one host: what one object makes of it. That of a policy is about
-// one of its listeners; the Records at one name are one claim too (rule 5.3).
-type Claim struct {
+// Contender is one object at one host: what it publishes there if the host is its. That of a policy is about
+// one of its listeners; the Records at one name are one contender too (rule 5.3).
+type Contender struct {
 	By   *api.Meta // the object; of several Records the oldest
 	Host string    // lower case with a final dot, may start with "*."
 	Kind api.Kind
@@ -23,7 +23,7 @@ type Claim struct {
 	steering, weighed bool
 	// Chainless is true where the names of its chain cannot be served: it is answered flat.
 	Chainless bool
-	// Static is true for a claim of the records of one namespace at the host, of which by is the oldest and has the type
+	// Static is true for a contender of the records of one namespace at the host, of which by is the oldest and has the type
 	// RType. Addresses is true where there are addresses or a CNAME among them.
 	Static, Addresses bool
 	RType             uint16
@@ -32,7 +32,7 @@ type Claim struct {
 	Unread, Registered bool
 	// Gone is true where all Records are missing (rule 8.5).
 	Gone bool
-	// The rest is that of a policy's claim. A DNSRecord or DNSEndpoint stands for a policy
+	// The rest is that of a policy's contender. A DNSRecord or DNSEndpoint stands for a policy
 	// and a Gateway of its own name.
 	Policy   *api.DNSPolicy
 	Gateway  *api.Gateway
@@ -42,47 +42,47 @@ type Claim struct {
 	Via *via
 }
 
-// Older orders claims by the age of their objects, then by kind and host (rule 5.4).
-func (c *Claim) Older(o *Claim) int {
+// Older orders contenders by the age of their objects, then by kind and host (rule 5.4).
+func (c *Contender) Older(o *Contender) int {
 	if n := c.By.Older(o.By); n != 0 {
 		return n
 	}
 	return cmp.Or(cmp.Compare(c.Kind, o.Kind), strings.Compare(c.Host, o.Host))
 }
 
-// Empty reports whether a claim has nothing to answer with (rule 1.5).
-func (c *Claim) Empty() bool { return len(c.Endpoints) == 0 }
+// Empty reports whether a contender has nothing to answer with (rule 1.5).
+func (c *Contender) Empty() bool { return len(c.Endpoints) == 0 }
 
-// Chain returns the endpoints of a claim at and below klb.H'.
-func (c *Claim) Chain() []*Endpoint {
+// Chain returns the endpoints of a contender at and below klb.H'.
+func (c *Contender) Chain() []*Endpoint {
 	return slices.DeleteFunc(slices.Clone(c.Endpoints), func(e *Endpoint) bool { return !e.Inner })
 }
 
-// Steers reports whether the claim has a chain below its host.
-func (c *Claim) Steers() bool { return c.steering }
+// Steers reports whether the contender has a chain below its host.
+func (c *Contender) Steers() bool { return c.steering }
 
-// Pools tells whether the claim's targets are members that can stand beside those of
+// Pools tells whether the contender's targets are members that can stand beside those of
 // others.
-func (c *Claim) Pools() bool { return c.weighed || c.Steers() }
+func (c *Contender) Pools() bool { return c.weighed || c.Steers() }
 
-// Missing reports whether the claim is there only because the guard keeps an object.
-func (c *Claim) Missing() bool {
+// Missing reports whether the contender is there only because the guard keeps an object.
+func (c *Contender) Missing() bool {
 	return c.Gone || c.By.Missing || c.Gateway != nil && c.Gateway.Missing
 }
 
 // Contention is what LiveFirst goes by: the host and the namespace that wants it.
-func (c *Claim) Contention() string { return c.Host + " " + NamespaceKey(c.By) }
+func (c *Contender) Contention() string { return c.Host + " " + NamespaceKey(c.By) }
 
 // Owns says to the owner of m whose a name is.
-func (c *Claim) Owns(what string, m *api.Meta) string {
+func (c *Contender) Owns(what string, m *api.Meta) string {
 	return SaysOwner(what, c.Kind, c.By, c.Vacant(), m)
 }
 
-// Vacant reports whether the claim is a vacancy.
-func (c *Claim) Vacant() bool { return c.Static && c.Registered }
+// Vacant reports whether the contender is a vacancy.
+func (c *Contender) Vacant() bool { return c.Static && c.Registered }
 
-// LeadsTo tells whether some of the claim's targets are addresses, and some hostnames.
-func (c *Claim) LeadsTo() (addresses, hostnames bool) {
+// LeadsTo tells whether some of the contender's targets are addresses, and some hostnames.
+func (c *Contender) LeadsTo() (addresses, hostnames bool) {
 	if c.Targets == nil {
 		return false, false
 	}
@@ -94,23 +94,23 @@ func (c *Claim) LeadsTo() (addresses, hostnames bool) {
 	return addresses, hostnames
 }
 
-// Checked reports whether the claim's targets are probed (rule 4.2): a wildcard only where the check names a host.
-func (c *Claim) Checked() bool {
+// Checked reports whether the contender's targets are probed (rule 4.2): a wildcard only where the check names a host.
+func (c *Contender) Checked() bool {
 	check := c.Check()
 	return check != nil && (check.Host != "" || !strings.HasPrefix(c.Host, rdata.Wildcard))
 }
 
-// Check returns what the claim's object wants to be checked; nil for nothing.
-func (c *Claim) Check() *api.HealthCheck {
+// Check returns what the contender's object wants to be checked; nil for nothing.
+func (c *Contender) Check() *api.HealthCheck {
 	if c.Policy == nil || c.Policy.CheckInvalid != "" {
 		return nil
 	}
 	return c.Policy.HealthCheck
 }
 
-// Secure tells whether the claim's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
+// Secure tells whether the contender's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
 // 443.
-func (c *Claim) Secure(port uint16) bool {
+func (c *Contender) Secure(port uint16) bool {
 	plain := false
 	for _, l := range c.Gateway.Listeners[:min(len(c.Gateway.Listeners), maxParts)] {
 		switch {
@@ -127,9 +127,9 @@ func (c *Claim) Secure(port uint16) bool {
 // SecurePort is where TLS is spoken unless a listener says otherwise.
 const SecurePort = 443
 
-// RecordType is the type of the record at the claim's host, as Kuadrant names
+// RecordType is the type of the record at the contender's host, as Kuadrant names
 // it in a conflict.
-func (c *Claim) RecordType() string {
+func (c *Contender) RecordType() string {
 	if c.RType != 0 {
 		return dns.Type(c.RType).String()
 	}
