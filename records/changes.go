@@ -19,10 +19,6 @@ type clusterEdit struct {
 	targets  *tree.Edit[*endpoint.Target]
 	verdicts *tree.Edit[*api.Verdict]
 	records  *tree.Edit[*endpoint.Record]
-	// unsettled is the policies whose verdict may differ now, by name; order is
-	// their names, in the order in which they were found.
-	unsettled map[string]*endpoint.Target
-	order     []string
 	// again are the namespaces in which all is made again that Secrets may say something for.
 	again []string
 	// renewed are the DNSRecords that were made anew, some of them perhaps gone.
@@ -30,14 +26,6 @@ type clusterEdit struct {
 	// concerned is what the probes are about that have changed, by namespace; nil
 	// where none has.
 	concerned map[string]*subjects
-}
-
-// unsettle marks a policy of t as one whose verdict may differ now.
-func (e *clusterEdit) unsettle(policy string, t *endpoint.Target) {
-	if _, ok := e.unsettled[policy]; !ok {
-		e.order = append(e.order, policy)
-	}
-	e.unsettled[policy] = t
 }
 
 // groupChange is what one compile takes from a group and adds to it.
@@ -106,12 +94,12 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster) []*policyChange 
 		case api.KindGateway:
 			at(ref.Name)
 		case api.KindDNSRecord:
-			e.toldElsewhere(before, ref.Name)
+			c.toldElsewhere(e, before, ref.Name)
 		case api.KindDNSPolicy:
 			if p, ok := before.Policies.Get(ref.Name); ok {
 				ch := at(p.TargetName())
 				ch.drop = append(ch.drop, ref.Name)
-				e.unsettle(ref.Name, nil)
+				c.look(e.in.Name, ref.Kind, ref.Name)
 			}
 			if p, ok := e.in.Policies.Get(ref.Name); ok {
 				ch := at(p.TargetName())
@@ -162,7 +150,7 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 		ch.add = append(ch.add, who)
 	}
 	for _, p := range t.Policies {
-		e.unsettle(p.Name, t)
+		c.look(e.in.Name, api.KindDNSPolicy, p.Name)
 	}
 	e.targets.Set(gateway, t)
 }
@@ -219,7 +207,7 @@ func (c *compiler) findAgain(e *clusterEdit) {
 }
 
 // toldElsewhere has it said anew what another controller says of a policy, where one of its DNSRecords has changed.
-func (e *clusterEdit) toldElsewhere(before *api.Cluster, name string) {
+func (c *compiler) toldElsewhere(e *clusterEdit, before *api.Cluster, name string) {
 	was, _ := before.DNSRecords.Get(name)
 	is, _ := e.in.DNSRecords.Get(name)
 	for _, r := range [...]*api.DNSRecord{was, is} {
@@ -230,8 +218,6 @@ func (e *clusterEdit) toldElsewhere(before *api.Cluster, name string) {
 		if !ok || p.Provider.ServedHere() || !status.Controls(api.KindDNSPolicy, &p.Meta, r.Controller) {
 			continue
 		}
-		if t, ok := e.targets.Get(p.TargetName()); ok {
-			e.unsettle(p.Name, t)
-		}
+		c.look(e.in.Name, api.KindDNSPolicy, p.Name)
 	}
 }

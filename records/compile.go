@@ -77,8 +77,8 @@ type compiler struct {
 	registry owner.Registry
 	// losses are those of names that have been looked at for verdicts.
 	losses zone.LossMemo
-	// restated are the Records whose verdicts may differ now.
-	restated []restated
+	// looked are the objects of which something else may be to be said than before.
+	looked []object
 	// recorded is true where there may be entries: Records, or objects with endpoints.
 	recorded bool
 	// servers has who names which servers, by the server's name from the root and object: how many NS Records do.
@@ -127,7 +127,7 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 	c.checks = from.Edit(known, next.generation, opt.Health)
 	c.dirty = make(map[string]*groupChange, expected)
 	c.order = make([]*groupChange, 0, expected)
-	next.changed = make([]Reported, 0, expected)
+	next.changed, c.looked = make([]Reported, 0, expected), make([]object, 0, expected)
 	c.builder = c.newBuilder()
 	c.around = endpoint.Surroundings{Place: c.placeOf, MayPublish: c.mayPublish, Zone: c.optionsAt, Taken: c.taken} // the cluster says the rest
 	return c
@@ -145,7 +145,6 @@ func (c *compiler) openClusters() (expected int) {
 		if c.prev == nil {
 			n = cluster.Policies.Len()
 		}
-		e.unsettled, e.order = make(map[string]*endpoint.Target, n), make([]string, 0, n)
 		expected += n
 		if c.prev != nil {
 			*e.state = *c.prev.Clusters[i]
@@ -352,14 +351,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		c.zones[i] = e.Finish(before, p, now)
 	}
 	s.Served = c.zones
-	c.unsettleHidden()
 	c.report()
-	s.parents = c.parents()
-	for _, e := range c.clusters {
-		e.state.Targets, e.state.Verdicts, e.state.Records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
-		s.Clusters = append(s.Clusters, e.state)
-	}
-	c.reportZones()
 	return s
 }
 

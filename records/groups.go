@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
@@ -29,7 +28,7 @@ func (c *compiler) resolve() {
 			for _, who := range old.Contenders {
 				if _, gone := change.drop[who]; !gone {
 					g.Contenders = append(g.Contenders, who)
-					c.unsettle(who) // it may win or lose now
+					c.lookBy(who) // it may win or lose now
 				}
 			}
 		}
@@ -192,20 +191,8 @@ func (c *compiler) decide(of []*endpoint.Contender, names []string) (contenders,
 	return contenders, won, lost
 }
 
-// unsettle marks the policy of a contender as one whose verdict may differ now.
-func (c *compiler) unsettle(who *endpoint.Contender) {
-	if who.Kind != api.KindDNSPolicy {
-		c.restateObject(who.By.Cluster, who.Kind, who.By.Name)
-		return
-	}
-	if who.Registered {
-		return // it has none
-	}
-	e := c.cluster(who.Policy.Cluster)
-	if t, ok := e.targets.Get(who.Gateway.Name); ok {
-		e.unsettle(who.Policy.Name, t)
-	}
-}
+// lookBy has the object of a contender looked at.
+func (c *compiler) lookBy(who *endpoint.Contender) { c.look(who.By.Cluster, who.Kind, who.By.Name) }
 
 // putOwners names the owners of the hosts of a group, and no longer those of old.
 func (c *compiler) putOwners(old, g *status.NameGroup) {

@@ -24,10 +24,11 @@ func (c *compiler) parents() []ParentRef {
 				all = append(all, ParentRef{e.in.Name, of})
 			}
 		}
-		for _, name := range e.order {
-			of := api.Ref{Kind: api.KindDNSPolicy, Name: name}
-			add(of)
-			e.contenders(of, add)
+		for _, o := range c.looked {
+			if o.cluster == e.in.Name && o.ref.Kind == api.KindDNSPolicy {
+				add(o.ref)
+				e.contenders(o.ref, add)
+			}
 		}
 		for name := range c.probedRecords(i) {
 			of := api.Ref{Kind: api.KindDNSRecord, Name: name}

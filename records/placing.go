@@ -39,7 +39,7 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		} else if ok {
 			e.state.Unplaced--
 		}
-		c.restateObject(e.in.Name, api.KindRecord, name)
+		c.look(e.in.Name, api.KindRecord, name)
 	}
 	if rec == nil {
 		e.records.Delete(name)

@@ -52,7 +52,7 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 			}
 		}
 	}
-	c.restateObject(e.in.Name, kind, name)
+	c.look(e.in.Name, kind, name)
 	if c.prev != nil && kind == api.KindDNSRecord {
 		e.renewed = append(e.renewed, name)
 	}

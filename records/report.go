@@ -1,69 +1,82 @@
 package records
 
 import (
+	"cmp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// report renews the verdicts on policies that a change concerns.
+// object names an object of a cluster.
+type object struct {
+	cluster string
+	ref     api.Ref
+}
+
+func (o object) compare(p object) int {
+	return cmp.Or(strings.Compare(o.cluster, p.cluster), cmp.Compare(o.ref.Kind, p.ref.Kind), strings.Compare(o.ref.Name, p.ref.Name))
+}
+
+// look has an object looked at once more: what is to be said of it may differ from before.
+func (c *compiler) look(cluster string, kind api.Kind, name string) {
+	c.looked = append(c.looked, object{cluster, api.Ref{Kind: kind, Name: name}})
+}
+
+// lookAt has those looked at that have Records at n.
+func (c *compiler) lookAt(n *zone.Node) {
+	for _, r := range n.Records {
+		c.look(r.Record.Cluster, r.ObjectKind(), r.Record.Name)
+	}
+}
+
+// sortLooked puts what is looked at in order, each once.
+func (c *compiler) sortLooked() {
+	slices.SortFunc(c.looked, object.compare)
+	c.looked = slices.Compact(c.looked)
+}
+
+// report says what became of the objects that are looked at. Verdicts of policies are kept; all others are made where somebody asks.
 func (c *compiler) report() {
+	c.lookHidden()
+	c.sortLooked()
 	zones := sync.OnceValue(c.next.Opt.ZoneNames)
+	for _, o := range c.looked {
+		if e := c.cluster(o.cluster); e != nil && o.ref.Kind == api.KindDNSPolicy {
+			c.renewVerdict(e, o.ref.Name, zones)
+		}
+	}
+	c.next.parents = c.parents()
 	for _, e := range c.clusters {
-		for _, name := range e.order {
-			t := e.unsettled[name]
-			var verdict, old *api.Verdict
-			if p, ok := e.in.Policies.Get(name); ok && t != nil && !p.Deleting {
-				verdict = status.VerdictOf(t, p, &c.next.View, zones, e.state.Offspring)
-			}
-			if c.prev != nil {
-				old, _ = e.verdicts.Get(name)
-			}
-			e.settle(name, old, verdict)
-			if !c.anew() {
-				c.changed(e.in.Name, name, old, verdict, t)
-			}
-		}
-		if c.anew() {
-			c.reportPolicies(e)
-		}
+		e.state.Targets, e.state.Verdicts, e.state.Records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
+		c.next.Clusters = append(c.next.Clusters, e.state)
+	}
+	if c.anew() {
+		c.lookAll()
+	} else {
+		c.lookInZones()
+	}
+	c.sortLooked()
+	for _, o := range c.looked {
+		c.compare(o)
 	}
 }
 
-// reportPolicies adds the policies of a cluster to the list that have other verdicts than before, whatever has changed.
-func (c *compiler) reportPolicies(e *clusterEdit) {
-	before := c.verdictsBefore(e.in.Name)
-	for name, verdict := range e.verdicts.From("") {
-		old, _ := before.Get(name)
-		p, _ := e.in.Policies.Get(name)
-		t, _ := e.targets.Get(p.TargetName())
-		c.changed(e.in.Name, name, old, verdict, t)
-	}
-	for name, old := range before.All() {
-		if _, kept := e.verdicts.Get(name); !kept {
-			c.changed(e.in.Name, name, old, nil, nil)
+// renewVerdict makes the verdict of a policy anew.
+func (c *compiler) renewVerdict(e *clusterEdit, policy string, zones func() string) {
+	var v, old *api.Verdict
+	if p, ok := e.in.Policies.Get(policy); ok && !p.Deleting {
+		if t, ok := e.targets.Get(p.TargetName()); ok {
+			v = status.VerdictOf(t, p, &c.next.View, zones, e.state.Offspring)
 		}
 	}
-}
-
-// verdictsBefore returns the verdicts of a cluster in the snapshot before.
-func (c *compiler) verdictsBefore(cluster string) tree.Map[*api.Verdict] {
-	if c.old != nil {
-		for _, s := range c.old.Clusters {
-			if s.Name == cluster {
-				return s.Verdicts
-			}
-		}
+	if c.prev != nil {
+		old, _ = e.verdicts.Get(policy)
 	}
-	return tree.Map[*api.Verdict]{}
-}
-
-// settle keeps the verdict of a policy in place of old; either is nil where there
-// is none.
-func (e *clusterEdit) settle(policy string, old, v *api.Verdict) {
 	e.state.Count(old, -1)
 	e.state.Count(v, 1)
 	switch {
@@ -74,39 +87,111 @@ func (e *clusterEdit) settle(policy string, old, v *api.Verdict) {
 	}
 }
 
-// changed adds to the list of changed verdicts where old and v differ, or what is added to
-// them does. The policy is one of t.
-func (c *compiler) changed(cluster, policy string, old, v *api.Verdict, t *endpoint.Target) {
-	if old == nil && v == nil || old != nil && v != nil && old.Equal(v) && !c.otherProviders(cluster, policy, t) {
-		return
-	}
-	c.next.changed = append(c.next.changed, Reported{
-		Cluster: cluster, Ref: api.Ref{Kind: api.KindDNSPolicy, Name: policy}, Verdict: v,
-	})
-}
-
-// otherProviders tells whether a policy, of t now, publishes through other Secrets than
-// before.
-func (c *compiler) otherProviders(cluster, policy string, t *endpoint.Target) bool {
-	if c.old == nil {
-		return false
-	}
-	var was, is string
-	for i, s := range c.old.Clusters {
-		if s.Name != cluster {
+// lookInZones has the objects looked at which what has changed in zones concerns.
+func (c *compiler) lookInZones() {
+	for i, e := range c.edits {
+		if e == nil {
 			continue
 		}
-		if p, ok := c.old.In.Clusters[i].Policies.Get(policy); ok {
-			before, _ := s.Targets.Get(p.TargetName())
-			was = before.PublishedVia(p)
+		z := c.zones[i]
+		if z.Object != nil {
+			c.look(z.Object.Cluster, api.KindZone, z.Object.Name)
+		}
+		if c.recorded {
+			c.lookForServers(e, z)
+		}
+		for _, name := range e.Contended {
+			c.lookAtLosses(z, name)
 		}
 	}
-	if t != nil {
-		for _, p := range t.Policies {
-			if p.Name == policy {
-				is = t.PublishedVia(p)
+}
+
+// lookAtLosses has the Records at a name looked at of which something else is to be said than before.
+func (c *compiler) lookAtLosses(z *zone.Zone, name string) {
+	var before map[*endpoint.Record]*endpoint.Problem
+	if i, ok := c.old.Table.Index[z.Origin()]; ok {
+		before = c.losses.Losses(c.old.Served[i], name)
+	}
+	if n := z.Node(name); n != nil && n.Cut { // the zone below may have other name servers now
+		c.lookAt(n)
+	}
+	now := c.losses.Losses(z, name)
+	for r, p := range now {
+		if !p.Equal(before[r]) {
+			c.look(r.Record.Cluster, r.ObjectKind(), r.Record.Name)
+		}
+	}
+	for r := range before {
+		if now[r] == nil {
+			c.look(r.Record.Cluster, r.ObjectKind(), r.Record.Name)
+		}
+	}
+}
+
+// lookAll has all objects looked at of which something else may be to be said than before, whatever has changed.
+func (c *compiler) lookAll() {
+	for _, s := range [...]*Snapshot{c.old, c.next} {
+		if s == nil {
+			continue
+		}
+		for i, in := range s.In.Clusters {
+			for name := range s.Table.Admissions[i] {
+				c.look(in.Name, api.KindZone, name)
+			}
+			for _, kind := range endpoint.PublisherKinds {
+				for name := range in.Names(kind, "") {
+					c.look(in.Name, kind, name)
+				}
+			}
+			if c.old != nil { // else all are
+				for name := range s.Clusters[i].Verdicts.All() {
+					c.look(in.Name, api.KindDNSPolicy, name)
+				}
+			}
+		}
+		for e := range s.Spoken(c.losses.Losses) {
+			c.look(e.Record.Cluster, api.KindRecord, e.Record.Name)
+		}
+	}
+	if c.old == nil {
+		return
+	}
+	for _, before := range c.old.Clusters {
+		now := new(status.Cluster)
+		if i := slices.IndexFunc(c.next.Clusters, func(c *status.Cluster) bool { return c.Name == before.Name }); i >= 0 {
+			now = c.next.Clusters[i]
+		}
+		for name, e := range now.Records.All() {
+			was, ok := before.Records.Get(name)
+			if !ok || was.Name != e.Name || was.Zone() != e.Zone() || c.old.ParentOf(was) != c.next.ParentOf(e) {
+				c.look(before.Name, api.KindRecord, name)
+			}
+		}
+		for name := range before.Records.All() {
+			if _, ok := now.Records.Get(name); !ok {
+				c.look(before.Name, api.KindRecord, name)
 			}
 		}
 	}
-	return was != is
+}
+
+// compare adds an object to what has changed where its verdict is not what it was.
+func (c *compiler) compare(o object) {
+	var old, now *api.Verdict
+	policy := o.ref.Kind == api.KindDNSPolicy
+	if c.old != nil {
+		old = c.old.VerdictWith(o.cluster, o.ref, c.losses.Losses)
+	}
+	if c.old != nil || !policy {
+		now = c.next.VerdictWith(o.cluster, o.ref, c.losses.Losses)
+		if old == nil && now == nil || old != nil && now != nil && old.Equal(now) {
+			return
+		}
+	}
+	if e := c.cluster(o.cluster); e != nil && policy {
+		if now, _ = e.state.Verdicts.Get(o.ref.Name); now == nil && old == nil { // without what it says of providers
+			return
+		}
+	}
+	c.next.changed = append(c.next.changed, Reported{Cluster: o.cluster, Ref: o.ref, Verdict: now})
 }

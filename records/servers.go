@@ -34,18 +34,18 @@ func (c *compiler) noteServer(e *endpoint.Record, n int) {
 	c.servers.Set(at, before+n)
 }
 
-// restateServers marks the objects that name a server at or below a name.
-func (c *compiler) restateServers(name string) {
+// lookByServer has the objects looked at that name a server at or below a name.
+func (c *compiler) lookByServer(name string) {
 	for at := range c.next.servers.Beginning(rdata.FromRoot(name)) {
 		fields := strings.Split(at, fieldMark)
 		kind, _ := strconv.Atoi(fields[2])
-		c.restateObject(fields[1], api.Kind(kind), fields[3])
+		c.look(fields[1], api.Kind(kind), fields[3])
 	}
 }
 
-// followServers marks the objects whose servers may have addresses now and had none, or the
+// lookForServers has the objects whose servers may have addresses now and had none, or the
 // other way, for what has changed in a zone.
-func (c *compiler) followServers(e *zone.Edit, z *zone.Zone) {
+func (c *compiler) lookForServers(e *zone.Edit, z *zone.Zone) {
 	for _, name := range e.Settled {
 		was, now := zone.Existing(e.Zone, name), zone.Existing(z, name)
 		switch {
@@ -65,6 +65,6 @@ func (c *compiler) followServers(e *zone.Edit, z *zone.Zone) {
 			}
 			top = up
 		}
-		c.restateServers(top)
+		c.lookByServer(top)
 	}
 }
