@@ -39,12 +39,12 @@ targets: ## serve what Corefile.example checks, to switch off by hand: docs/heal
 test: ## run every test, those on a real API server included
 	@$(MAKE) --no-print-directory --keep-going parts
 
-parts: lint beside browser alloc
+parts: lint beside alloc
 
 # These wait more than they compute, for leases, intervals and API servers: each has the processors while the others wait. Lines of
 # theirs are mixed, and begin with the part.
 beside:
-	@$(MAKE) --no-print-directory --keep-going -j3 race plain processes
+	@$(MAKE) --no-print-directory --keep-going -j3 race plain processes browser
 
 lint: ## look for mistakes: vet, staticcheck, gofumpt
 	@$(ALIVE) "vet" go vet $(PACKAGES)

@@ -46,7 +46,6 @@ var rooms = map[string][]string{
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
 	"cmd/kuadrantctl":       {"", "corefile", "api", "console", "geo", "inspect", "records", "source"},
-	"internal/derive":       {"internal/tree"},
 	"internal/direct":       {},
 	"internal/jsonwalk":     {},
 	"internal/rewatch":      {},
