@@ -55,7 +55,7 @@ lint: ## look for mistakes: vet, staticcheck, gofumpt
 # All is compiled twice at most: as it is, and for the race detector, which runs where there are goroutines. lint has vetted it.
 TEST := env KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 KUADRANT_REQUIRE_BUILDS=1 go test -vet=off -timeout 60m
 # What takes longest comes first, and so begins first.
-RACED := ./test/kube ./source ./controller . ./cmd/... ./console ./engine ./geo ./health ./internal/... ./state ./test/health
+RACED := ./test/kube ./internal/source ./internal/controller . ./cmd/... ./geo ./health $$(go list ./internal/... | grep -vE '/(corefile|inspect)$$') ./test/health
 
 # Of these the race detector would see little, and take long: whole processes, thousands of objects, and what is written once.
 PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestScenariosOnServer|TestWriterBugs|TestClustersDoc|TestSeedExamples|TestColumns|TestChildrenAreAccepted|TestRecordProbesAreWritten|TestOwnersAreKept)$$

@@ -12,21 +12,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/bench/cpu"
+	"github.com/coredns-kuadrant/kuadrant/bench/objects"
+	"github.com/coredns-kuadrant/kuadrant/bench/stats"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/file"
 	"github.com/coredns/coredns/plugin/whoami"
 	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
-
-	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/bench/cpu"
-	"github.com/coredns-kuadrant/kuadrant/bench/objects"
-	"github.com/coredns-kuadrant/kuadrant/bench/stats"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/engine"
-	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // driven is an engine that reads nothing: what it answers from is compiled in the goroutine that asks for it.
@@ -358,3 +359,15 @@ func BenchmarkRecordChange(b *testing.B) {
 		})
 	}
 }
+
+// What the tests below test/ use too.
+var (
+	writeFile, boot, waitFor                 = boottest.WriteFile, boottest.Start, boottest.WaitFor
+	question, exchange, firstA, withSubnet   = boottest.Question, boottest.Exchange, boottest.FirstA, boottest.WithSubnet
+	gatewayFile, answersOf, newKey, gathered = boottest.GatewayFile, boottest.Answers, boottest.NewKey, boottest.Gathered
+	xfr, axfrOf, ixfrOf, textOf              = boottest.Transfer, boottest.AXFR, boottest.IXFR, boottest.TextOf
+	wholeZone, applyIXFR, notified, take     = boottest.WholeZone, boottest.ApplyIXFR, boottest.Notified, boottest.Take
+)
+
+// freePort returns a port of 127.0.0.1 that is free for UDP and TCP, another one each time.
+func freePort(t testing.TB) int { return peertest.FreePort(t) }

@@ -16,12 +16,12 @@ import (
 	"github.com/coredns/coredns/plugin/pkg/reuseport"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // consoleServer is the console of one engine.

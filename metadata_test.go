@@ -18,11 +18,11 @@ import (
 	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
 // geoipPlugin returns CoreDNS's geoip plugin on a test database.

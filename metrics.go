@@ -4,14 +4,17 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns/coredns/plugin"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"github.com/coredns-kuadrant/kuadrant/engine"
-	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 func init() {
@@ -113,4 +116,175 @@ func countAnswer(l *lookup) {
 // nor for what a policy's name does not have.
 func chosen(a *records.Answer) bool {
 	return a.Steered() && a.Geo != "" && len(a.Answer) > 0
+}
+
+// gauges collect what is known at the moment of the scrape of the engine that
+// answers queries: zones and clusters that a reload removed are gone, and what a
+// source says of itself is never older than the scrape.
+type gauges struct {
+	engine func() *engine.Engine // may return nil
+}
+
+// described are the metrics of gauges.
+var described []*prometheus.Desc
+
+var (
+	snapshotNames   = describe("snapshot_names", "Number of names in a zone, empty non-terminals included.", "zone")
+	snapshotTime    = describe("snapshot_timestamp_seconds", "When the snapshot that queries are answered from was made.")
+	objectCount     = describe("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
+	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
+	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
+	heldRemovals    = describe("held_removals", "Number of names of a zone that would go with objects that vanished without a delete event, and are held.", "zone")
+	openZones       = describe("open_zones", "Number of zones in which every namespace may publish: they have no Zone, and no line publish.")
+	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
+	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
+	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
+	leader          = describe("leader", "1 while this server is the one that writes back to a cluster, else 0.", "cluster")
+	unreadOwners    = describe("unread_owners", "Number of names on record whose owners cannot be read now: what only these know is SERVFAIL.")
+	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
+	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")
+	stateWritten    = describe("state_written_timestamp_seconds", "When the state on disk was written; 0 where this server has not.")
+	geoBuilt        = describe("geo_database_built_timestamp_seconds", "When a geo database in use was built, as it says itself.", "file")
+	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
+)
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	d := prometheus.NewDesc(prometheus.BuildFQName(plugin.Namespace, pluginName, name), help, labels, nil)
+	described = append(described, d)
+	return d
+}
+
+// Describe implements prometheus.Collector.
+func (gauges) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range described {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (from gauges) Collect(ch chan<- prometheus.Metric) {
+	e := from.engine()
+	if e == nil {
+		return
+	}
+	g := samples(ch)
+	for name, stats := range e.Reading() {
+		g.set(sourceSynced, number(stats.Synced()), name)
+		g.set(sourceLastEvent, seconds(stats.LastEvent()), name)
+	}
+	for _, w := range e.Writers() {
+		g.set(leader, number(w.Leads()), w.Cluster())
+		g.set(writeBacklog, float64(w.Backlog()), w.Cluster())
+	}
+	if at, kept := e.StateWritten(); kept {
+		g.state(e)
+		g.set(stateWritten, seconds(at))
+	}
+	if p := e.Prober(); p != nil {
+		g.set(probeOverdue, p.Overdue().Seconds())
+	}
+	if db := e.Locator(); db != nil {
+		g.databases(db)
+	}
+	if snap := e.Snapshot(); snap != nil {
+		g.set(snapshotTime, seconds(e.Current().Made))
+		g.snapshot(snap, e.Held())
+	}
+}
+
+// samples is where gauges are sent to.
+type samples chan<- prometheus.Metric
+
+func (g samples) set(desc *prometheus.Desc, value float64, labels ...string) {
+	for i := range labels {
+		labels[i] = label(labels[i])
+	}
+	g <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+}
+
+// number returns 1 for true, else 0.
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// seconds returns a time as metrics have it; 0 for the zero time.
+func seconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixNano()) / 1e9
+}
+
+// databases sends when each geo database was built. Of several with the same label, as of a file that is named twice, the
+// oldest counts: with two samples of one series the scrape would fail.
+func (g samples) databases(db *geo.DB) {
+	oldest := make(map[string]time.Time)
+	for file, built := range db.Built() {
+		if before, ok := oldest[label(file)]; !ok || built.Before(before) {
+			oldest[label(file)] = built
+		}
+	}
+	for file, built := range oldest {
+		g.set(geoBuilt, float64(built.Unix()), file)
+	}
+}
+
+// targets sends the state of each target. Of several with the same labels the worst
+// counts.
+func (g samples) targets(checks *records.Checks) {
+	type labels struct{ host, target string }
+	worst := make(map[labels]health.State, checks.Len())
+	for _, t := range checks.All() {
+		l := labels{t.Host, t.URL()}
+		worst[l] = max(worst[l], t.Cell.Load().State())
+	}
+	for l, state := range worst {
+		g.set(targetHealth, [...]float64{1, 0.5, 0}[state], l.host, l.target)
+	}
+}
+
+// state sends which clusters are served from the state on disk.
+func (g samples) state(e *engine.Engine) {
+	served := make(map[string]bool)
+	for name := range e.Reading() {
+		served[name] = false
+	}
+	for _, name := range e.Current().FromState {
+		served[name] = true
+	}
+	for name, on := range served {
+		g.set(stateServed, number(on), name)
+	}
+}
+
+func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone) {
+	for _, z := range snap.Zones() {
+		names := 0
+		for _, h := range held {
+			if h.Origin == z.Origin() {
+				names = h.Names
+			}
+		}
+		g.set(heldRemovals, float64(names), z.Origin())
+		g.set(snapshotNames, float64(z.Names()), z.Origin())
+		g.set(zoneSerial, float64(z.Serial()), z.Origin())
+		g.set(conflicts, float64(z.Conflicts()), z.Origin())
+	}
+	g.set(openZones, float64(len(snap.Open())))
+	g.set(unreadOwners, float64(snap.UnreadOwners()))
+	g.targets(snap.Checks())
+	for k := range api.NumKinds {
+		n := 0
+		for _, c := range snap.Objects().Clusters {
+			n += c.Count(k)
+		}
+		g.set(objectCount, float64(n), k.String(), "read")
+		if accepted, refused, ok := snap.Verdicts(k); ok {
+			g.set(objectCount, float64(accepted), k.String(), "accepted")
+			g.set(objectCount, float64(refused), k.String(), "refused")
+		}
+	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // scraped returns the series that an engine has, by name and labels, as a

@@ -21,14 +21,14 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/controller"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/controller"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations of testdata/*.txtar with what was seen")

@@ -45,7 +45,6 @@
 //	snapshot.go   all of that at one moment
 //	report.go     which verdicts of policies changed
 //	status/       what became of each object, and the children that it should have   api.md
-//	reporting.go  which verdicts of other objects changed
 //	hiding.go     NS records and DNAMEs that come or go → the objects below them   rule 8.1
 //	servers.go    NS Records → whether their servers have addresses here
 //

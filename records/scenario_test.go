@@ -10,9 +10,9 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )

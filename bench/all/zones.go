@@ -96,7 +96,7 @@ func (r *report) measureZones() error {
 		{"./records", "^BenchmarkStaticHiders$", "10000x"},
 		{"./records", "^BenchmarkStaticLookup$", "1000000x"},
 		{"./records", "^BenchmarkZoneMatch$", "5000000x"},
-		{"./source", "^BenchmarkKubernetesRecords$", "1x"},
+		{"./internal/source", "^BenchmarkKubernetesRecords$", "1x"},
 	} {
 		if err := r.gotest(b); err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coredns-kuadrant/kuadrant/inspect"
-	"github.com/coredns-kuadrant/kuadrant/source"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
 
 // newCheck returns the command check.

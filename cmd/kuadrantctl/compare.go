@@ -13,9 +13,9 @@ import (
 	"github.com/miekg/dns"
 	"github.com/spf13/cobra"
 
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // comparing are the flags of compare.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
 // otherZone is what another server has of the examples' zone: one host as here, one for everybody alike, one that is

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/coredns-kuadrant/kuadrant/inspect"
-	"github.com/coredns-kuadrant/kuadrant/source"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
 
 // Bounds of what a completion looks at, as somebody waits for it: how long a server may take, and how many octets of

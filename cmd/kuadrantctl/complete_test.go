@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
 // called runs the program by another name.

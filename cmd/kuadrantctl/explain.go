@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 

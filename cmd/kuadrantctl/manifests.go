@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
 	"github.com/coredns-kuadrant/kuadrant/geo"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // defaultCluster is the name of the cluster that files stand for where nothing says which.

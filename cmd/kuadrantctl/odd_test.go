@@ -16,8 +16,8 @@ import (
 	"github.com/miekg/dns"
 	"golang.org/x/time/rate"
 
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/source"
 )
 
 // newPreview returns the command preview.

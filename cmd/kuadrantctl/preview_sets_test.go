@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
 // TestPreviewOfSeveralPaths: what is in several paths is applied at once, whatever their order and clusters.

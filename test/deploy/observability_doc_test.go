@@ -150,7 +150,7 @@ func sourceLiterals(t *testing.T) (all []string) {
 		t.Fatal(err)
 	}
 	coredns := strings.TrimSpace(string(out))
-	for _, dir := range []string{".", "engine", "source", "controller", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "health", "state", "geo", filepath.Join(coredns, "core/dnsserver"), filepath.Join(coredns, "plugin/reload")} {
+	for _, dir := range []string{".", "internal/engine", "internal/source", "internal/controller", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "health", "internal/state", "geo", filepath.Join(coredns, "core/dnsserver"), filepath.Join(coredns, "plugin/reload")} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %q, %v", dir, files, err)

@@ -54,7 +54,7 @@ func wordsOf(t *testing.T, pattern string, prefixes ...string) (words []string) 
 // TestDocWords: whoever sees a condition, its reason or the reason of an Event finds the word in
 // a text that says what to do.
 func TestDocWords(t *testing.T) {
-	words := append(wordsOf(t, "records/*.go", "reason", "Reason", "condition"), wordsOf(t, "engine/events.go", "event")...)
+	words := append(wordsOf(t, "records/*.go", "reason", "Reason", "condition"), wordsOf(t, "internal/engine/events.go", "event")...)
 	words = append(words, wordsOf(t, "records/*/*.go", "reason", "Reason", "condition")...)
 	words = append(words, wordsOf(t, "api/verdict.go", "Condition", "ServedInPart")...)
 	if len(words) < 60 {

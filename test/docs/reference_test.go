@@ -15,9 +15,9 @@ import (
 
 	"github.com/coredns/caddy"
 
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/tools/reference/page"
 
@@ -134,7 +134,7 @@ var word = regexp.MustCompile(`^(?:[a-z.]*\.)?(?:kuadrant\.io|kubi\.zone|kuberne
 // TestReferenceWords: the labels, annotations and types in docs/reference.md are those that the code has as constants.
 func TestReferenceWords(t *testing.T) {
 	inCode := make(map[string]bool)
-	for _, dir := range []string{".", "api", "source", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "controller", "health", "state", "inspect", "console"} {
+	for _, dir := range []string{".", "api", "internal/source", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "internal/controller", "health", "internal/state", "internal/inspect", "internal/console"} {
 		for _, text := range constants(t, dir) {
 			if word.MatchString(text) && !regexp.MustCompile(`/v\d+[a-z0-9]*$`).MatchString(text) {
 				inCode[text] = true

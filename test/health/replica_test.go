@@ -21,10 +21,10 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 

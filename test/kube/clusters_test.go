@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"

@@ -12,9 +12,9 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/coredns/caddy"
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/console"
-	"github.com/coredns-kuadrant/kuadrant/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 

@@ -16,9 +16,9 @@ import (
 	_ "github.com/coredns/coredns/plugin/rewrite"
 	_ "github.com/coredns/coredns/plugin/transfer"
 
-	"github.com/coredns-kuadrant/kuadrant/corefile"
-	"github.com/coredns-kuadrant/kuadrant/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 

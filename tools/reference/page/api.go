@@ -46,7 +46,7 @@ var answers = []struct {
 // MakeAPI makes the page of the API of the module in a folder.
 func MakeAPI(module string) ([]byte, error) {
 	d := &apiDoc{types: make(map[string]*ast.TypeSpec), docs: make(map[string]string), words: make(map[string][]string)}
-	for _, room := range []string{"console", "inspect", "records", "records/pool", "records/status"} {
+	for _, room := range []string{"internal/console", "internal/inspect", "records", "records/pool", "records/status"} {
 		if err := d.read(module, room); err != nil {
 			return nil, err
 		}

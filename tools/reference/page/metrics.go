@@ -78,7 +78,7 @@ func metricTypes(module string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	more, err := filepath.Glob(filepath.Join(module, "engine", "*.go"))
+	more, err := filepath.Glob(filepath.Join(module, "internal", "engine", "*.go"))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,231 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+)
+
+// endpoint is one path.
+type endpoint struct {
+	path   string
+	method string
+	load   kind
+	serve  func(http.ResponseWriter, *http.Request)
+}
+
+// The paths of the API, which clients use too.
+const (
+	PathServer   = "/api/v1/server"
+	PathZones    = "/api/v1/zones"
+	PathNames    = "/api/v1/names"
+	PathTree     = "/api/v1/tree"
+	PathTargets  = "/api/v1/targets"
+	PathTroubles = "/api/v1/conflicts"
+	PathExplain  = "/api/v1/explain"
+	PathWorld    = "/api/v1/world"
+	PathPreview  = "/api/v1/preview"
+)
+
+// endpoints returns all paths.
+func (c *console) endpoints() []endpoint {
+	api := func(path string, load kind, known string, ask func(inspect.View, query) (any, error)) endpoint {
+		return endpoint{path, http.MethodGet, load, answering(c, known, ask, writeJSON)}
+	}
+	all := []endpoint{
+		{PathServer, http.MethodGet, loadPage, func(w http.ResponseWriter, r *http.Request) {
+			if _, err := readQuery(r.URL, ""); err != nil {
+				failError(w, r, err)
+				return
+			}
+			writeJSON(w, r, c.server())
+		}},
+		api(PathZones, loadPage, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
+		api(PathNames, loadPage, "zone q state after limit", func(v inspect.View, q query) (any, error) {
+			return v.Names(inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"], Limit: q.limit()})
+		}),
+		api(PathTree, loadPage, "name", func(v inspect.View, q query) (any, error) { return v.Tree(q["name"]) }),
+		api(PathTargets, loadPage, "state q limit", func(v inspect.View, q query) (any, error) {
+			return v.Targets(q["state"], q["q"], q.limit())
+		}),
+		api(PathTroubles, loadPage, "after objectsAfter limit", func(v inspect.View, q query) (any, error) {
+			return c.troubles.get(v, inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"], Limit: q.limit()})
+		}),
+		api(PathExplain, loadExplain, "name type from", func(v inspect.View, q query) (any, error) {
+			return explain(v, inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
+		}),
+		api(PathWorld, loadPage, "name type", func(v inspect.View, q query) (any, error) {
+			return v.World(inspect.Question{Name: q["name"], Type: q["type"]})
+		}),
+		{PathPreview, http.MethodPost, loadPreview, c.preview},
+		{"/api/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
+			fail(w, r, http.StatusNotFound, "there is nothing at %.100q: the API is %s", r.URL.Path,
+				strings.Join([]string{
+					PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain, PathWorld,
+					PathPreview,
+				}, ", "))
+		}},
+	}
+	return append(all, c.pages()...)
+}
+
+// query is what stands behind the question mark of a URL, each parameter once.
+type query map[string]string
+
+// readQuery reads the parameters that are known, which are words with spaces between them.
+func readQuery(u *url.URL, known string) (query, error) {
+	values, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, &inspect.RequestError{
+			Field: "query",
+			Text:  "what stands behind the question mark cannot be read: write NAME=VALUE&NAME=VALUE",
+		}
+	}
+	names := strings.Fields(known)
+	q := make(query, len(values))
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch {
+		case len(names) == 0:
+			return nil, &inspect.RequestError{Field: cut(name), Text: "there are no parameters here"}
+		case !slices.Contains(names, name):
+			return nil, &inspect.RequestError{Field: cut(name), Text: "there is no such parameter: known are " + strings.Join(names, ", ")}
+		case len(values[name]) > 1:
+			return nil, &inspect.RequestError{Field: name, Text: "it is given twice"}
+		}
+		q[name] = values[name][0]
+	}
+	if n, err := strconv.Atoi(q["limit"]); q["limit"] != "" && (err != nil || n < 1) {
+		return nil, &inspect.RequestError{Field: "limit", Text: fmt.Sprintf("%.20q is not a number from 1 to %d", q["limit"], inspect.MaxPage)}
+	}
+	return q, nil
+}
+
+// cut shortens what somebody has sent for a message.
+func cut(s string) string {
+	const most = 40
+	return strings.ToValidUTF8(s[:min(len(s), most)], "?")
+}
+
+// limit returns how many entries a page may have; 0 where nothing says so.
+func (q query) limit() int {
+	n, _ := strconv.Atoi(q["limit"])
+	return n
+}
+
+// answering returns what reads the parameters of a request, asks, and hands what is found to give, or says
+// what is wrong.
+func answering[T any](c *console, known string, ask func(inspect.View, query) (T, error),
+	give func(http.ResponseWriter, *http.Request, T),
+) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q, err := readQuery(r.URL, known)
+		if err != nil {
+			failError(w, r, err)
+			return
+		}
+		v, ok := c.Source.Look()
+		if !ok {
+			notReady(w, r)
+			return
+		}
+		found, err := ask(v, q)
+		if err != nil {
+			failError(w, r, err)
+			return
+		}
+		give(w, r, found)
+	}
+}
+
+// notReady says that nothing is known yet.
+func notReady(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Retry-After", "1")
+	fail(w, r, http.StatusServiceUnavailable, "nothing is known yet: the objects are being listed; the log of the server says what is missing")
+}
+
+// failError answers with what is wrong with a question.
+func failError(w http.ResponseWriter, r *http.Request, err error) {
+	of, ok := inspect.IsRequest(err)
+	switch {
+	case !ok:
+		fail(w, r, http.StatusInternalServerError, "this should not have happened")
+	case of.NotFound:
+		failField(w, r, http.StatusNotFound, of.Field, of.Text)
+	default:
+		failField(w, r, http.StatusBadRequest, of.Field, of.Text)
+	}
+}
+
+// Failure is the body of an answer that is no success.
+type Failure struct {
+	// Error says what is wrong.
+	Error FailureText `json:"error"`
+}
+
+// FailureText says what is wrong, and with what: a parameter, or "".
+type FailureText struct {
+	// Field is the parameter that is wrong; "" where it is none. Message is a sentence that says what is wrong, and what to write.
+	Field   string `json:"field,omitempty"`
+	Message string `json:"message"`
+	// NotFound is true where the question is well-formed, and what it is about does not exist.
+	NotFound bool `json:"notFound,omitempty"`
+}
+
+// fail answers with a sentence.
+func fail(w http.ResponseWriter, r *http.Request, status int, format string, args ...any) {
+	failField(w, r, status, "", fmt.Sprintf(format, args...))
+}
+
+// failField answers with a sentence about a parameter.
+func failField(w http.ResponseWriter, r *http.Request, status int, field, text string) {
+	unread(w, r)
+	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		failPage(w, r, status, field, text)
+		return
+	}
+	body, err := json.Marshal(Failure{FailureText{field, text, status == http.StatusNotFound}})
+	if err != nil {
+		body = []byte(`{"error":{"message":"this should not have happened"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// writeJSON answers with v.
+func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(true)
+	if err := enc.Encode(v); err != nil {
+		fail(w, r, http.StatusInternalServerError, "this should not have happened")
+		return
+	}
+	write(w, r, "application/json", b.Bytes())
+}
+
+// write answers with a body, or says that it is as the one that was sent last.
+func write(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
+	sum := sha256.Sum256(body)
+	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Type", contentType)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,234 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/direct"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// Client asks the console of a server. Its errors are *inspect.RequestErrors where a question is
+// wrong, and others where no answer could be had. Any number of goroutines may use one.
+type Client struct {
+	base    *url.URL
+	token   string
+	timeout time.Duration
+	http    *http.Client
+}
+
+// maxAnswer is how many octets of an answer are read.
+const maxAnswer = 256 << 20
+
+// NewClient returns a client of the console at a URL, such as http://localhost:8090. token may be "". timeout is how long each question
+// may take.
+func NewClient(server, token string, timeout time.Duration) (*Client, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, fmt.Errorf("%q is not the URL of a console: write http://localhost:8090 or the like", server)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	return &Client{u, token, timeout, direct.Client(new(http.Client))}, nil
+}
+
+// get asks for a path, and reads the answer into out.
+func (c *Client) get(ctx context.Context, path string, q url.Values, out any) error {
+	return c.ask(ctx, http.MethodGet, path, q, nil, out)
+}
+
+// ask sends a request with manifests where it is a POST, and reads the answer into out. A server that has more to do than it may is
+// asked again until ctx ends.
+func (c *Client) ask(ctx context.Context, method, path string, q url.Values, manifests []byte, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	u := *c.base
+	u.Path += path
+	u.RawQuery = q.Encode()
+	for {
+		req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(manifests))
+		if err != nil {
+			return err
+		}
+		if method == http.MethodPost {
+			req.Header.Set("Content-Type", "application/yaml")
+		}
+		err = c.do(req, out)
+		var busy *busyError
+		if !errors.As(err, &busy) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", err, c.cause(ctx, ctx.Err()))
+		case <-time.After(busy.wait):
+		}
+	}
+}
+
+// busyError is the error of a server that asks to be asked again after a time.
+type busyError struct {
+	error
+	wait time.Duration
+}
+
+// longestWait is how long a server may let a client wait. Ours says one second, and more where a preview was large.
+const longestWait = 10 * time.Second
+
+// do sends a request, and reads the answer into out.
+func (c *Client) do(req *http.Request, out any) error {
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return c.unreached(req.Context(), err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the server at %s has gone while it answered: %w", c.base, c.cause(req.Context(), err))
+	case len(body) > maxAnswer:
+		return fmt.Errorf("the answer of %s has more than %d MiB: limit what is asked for", c.base, maxAnswer>>20)
+	}
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" ||
+		res.Header.Get(versionHeader) != apiVersion {
+		return fmt.Errorf("%s has answered %s with something that no console of this version sends: it is another server, or there is "+
+			"a proxy before it", c.base, res.Status)
+	}
+	if res.StatusCode != http.StatusOK {
+		return c.refused(res, body)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return fmt.Errorf("the answer of %s cannot be understood: it may be of another version: %w", c.base, err)
+	}
+	return nil
+}
+
+// unreached says that there was no answer.
+func (c *Client) unreached(ctx context.Context, err error) error {
+	var cause *url.Error
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	return fmt.Errorf("no answer from %s: %w: is the server there, does its Corefile have the property console, and if it is in a "+
+		"cluster, does kubectl port-forward run?", c.base, c.cause(ctx, err))
+}
+
+// cause returns what ended a request.
+func (c *Client) cause(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errors.New("it took too long (--timeout)")
+	}
+	return err
+}
+
+// refused returns what an answer that is no success says.
+func (c *Client) refused(res *http.Response, body []byte) error {
+	switch {
+	case res.StatusCode != http.StatusUnauthorized:
+	case c.token == "":
+		return fmt.Errorf("%s wants a token: name the file that has it with --token-file", c.base)
+	default:
+		return fmt.Errorf("%s refuses the token of --token-file: compare that file with the one that the server's Corefile names", c.base)
+	}
+	var f Failure
+	if err := json.Unmarshal(body, &f); err != nil || f.Error.Message == "" {
+		return fmt.Errorf("%s has answered %s", c.base, res.Status)
+	}
+	if f.Error.Field != "" {
+		return &inspect.RequestError{Field: f.Error.Field, Text: f.Error.Message, NotFound: f.Error.NotFound}
+	}
+	err := fmt.Errorf("%s refuses: %s", c.base, f.Error.Message)
+	if s, bad := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 16); bad == nil && res.StatusCode == http.StatusTooManyRequests {
+		return &busyError{err, min(time.Duration(s)*time.Second, longestWait)}
+	}
+	return err
+}
+
+// Explain is inspect.View.Explain.
+func (c *Client) Explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
+	x, err := fetch[records.Explanation](ctx, c, PathExplain, "name", q.Name, "type", q.Type, "from", q.From)
+	if err == nil && len(x.Steps) == 0 {
+		err = fmt.Errorf("the answer of %s cannot be understood: it explains nothing", c.base)
+	}
+	return x, err
+}
+
+// Zones is inspect.View.Zones.
+func (c *Client) Zones(ctx context.Context) (all []inspect.Zone, err error) {
+	return all, c.get(ctx, PathZones, nil, &all)
+}
+
+// fetch asks for a path, and returns the answer.
+func fetch[T any](ctx context.Context, c *Client, path string, pairs ...string) (*T, error) {
+	out := new(T)
+	return out, c.get(ctx, path, values(pairs...), out)
+}
+
+// Names is inspect.View.Names.
+func (c *Client) Names(ctx context.Context, f inspect.Filter) (*inspect.NamePage, error) {
+	return fetch[inspect.NamePage](ctx, c, PathNames, "zone", f.Zone, "q", f.Contains, "state", f.State, "after", f.After,
+		"limit", number(f.Limit))
+}
+
+// Tree is inspect.View.Tree.
+func (c *Client) Tree(ctx context.Context, name string) (*records.Tree, error) {
+	return fetch[records.Tree](ctx, c, PathTree, "name", name)
+}
+
+// Targets is inspect.View.Targets.
+func (c *Client) Targets(ctx context.Context, state, contains string, limit int) (*inspect.TargetPage, error) {
+	return fetch[inspect.TargetPage](ctx, c, PathTargets, "state", state, "q", contains, "limit", number(limit))
+}
+
+// Troubles is inspect.View.Troubles.
+func (c *Client) Troubles(ctx context.Context, f inspect.TroubleFilter) (*inspect.Troubles, error) {
+	return fetch[inspect.Troubles](ctx, c, PathTroubles, "after", f.After, "objectsAfter", f.ObjectsAfter, "limit", number(f.Limit))
+}
+
+// Preview says what would differ on the server if manifests were applied there.
+func (c *Client) Preview(ctx context.Context, p PreviewRequest) (*inspect.Preview, error) {
+	prune := ""
+	if p.Prune {
+		prune = "true"
+	}
+	found := new(inspect.Preview)
+	return found, c.ask(ctx, http.MethodPost, PathPreview, values("cluster", p.Cluster, "prune", prune), p.Manifests, found)
+}
+
+// Server says how the server is.
+func (c *Client) Server(ctx context.Context) (*Server, error) {
+	return fetch[Server](ctx, c, PathServer)
+}
+
+// number returns a number as text; "" for 0.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// values returns parameters from names and values in turn, less those without a value.
+func values(pairs ...string) url.Values {
+	q := make(url.Values)
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}

@@ -1,0 +1,155 @@
+// Package console shows people what a server answers, and why: a page for browsers and the JSON API
+// behind it (docs/console.md). It only reads. It bounds what a request may cost, and the sum of all,
+// so that answers to queries do not wait for it.
+package console
+
+import (
+	"net/http"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+)
+
+// Source is the server that is shown. Any number of goroutines may use one.
+type Source interface {
+	// Look returns what queries are answered from at this moment, and how the server is; ok is false
+	// until there is something to answer from.
+	Look() (view inspect.View, ok bool)
+	Server() Server
+	// Preview says what would differ if manifests were applied. The error is an *inspect.RequestError
+	// where they, or what else is asked, are wrong.
+	Preview(PreviewRequest) (*inspect.Preview, error)
+}
+
+// Server is how a server is, at one moment.
+type Server struct {
+	// Version is that of the plugin.
+	Version string `json:"version"`
+	// Ready is what /ready of CoreDNS says of the plugin. Snapshot is when what queries are answered
+	// from was made; zero before there is something.
+	Ready    bool      `json:"ready"`
+	Snapshot time.Time `json:"snapshot,omitzero"`
+	// Clusters are those that are read, in the order of their names.
+	Clusters []Cluster `json:"clusters"`
+	// FailOpens are hosts for which nothing is up, with those who get what is down; FailingOpen is
+	// how many there are in all.
+	FailOpens   []FailOpen `json:"failOpens"`
+	FailingOpen int        `json:"failingOpen"`
+	// Held is what is held back of removals that nobody has reported (rule 8.5).
+	Held []Held `json:"held"`
+	// UnreadOwners is how many names on record belong to objects that cannot be read now: they are
+	// SERVFAIL.
+	UnreadOwners int `json:"unreadOwners"`
+	// Targets is how many targets are checked; Overdue is by how much the check that has waited longest
+	// is past its time, in seconds.
+	Targets int     `json:"targets"`
+	Overdue float64 `json:"overdueSeconds"`
+	// Overrides are the first lines of the operator's file of overrides (rule 4.5); OverridesInForce is how many there are
+	// in all.
+	Overrides        []string `json:"overrides"`
+	OverridesInForce int      `json:"overridesInForce"`
+	// TokenProblem says why the file with the console's token cannot be used as it is now, so that the token of before
+	// counts on; "" where it can.
+	TokenProblem string `json:"tokenProblem,omitempty"`
+}
+
+// PreviewRequest is a set of manifests, and how they would be applied.
+type PreviewRequest struct {
+	Manifests []byte // YAML or JSON documents
+	// Cluster is where they would be applied; "" for the one that there is.
+	Cluster string
+	// Prune takes away what they lack, of their kinds and in their namespaces.
+	Prune bool
+}
+
+// Cluster is how one cluster is read and written to.
+type Cluster struct {
+	// Name is as the Corefile, or a Secret, has it.
+	Name string `json:"name"`
+	// Synced is true while everything is listed and followed; LastEvent is when anything was heard;
+	// zero for never.
+	Synced    bool      `json:"synced"`
+	LastEvent time.Time `json:"lastEvent,omitzero"`
+	// Problem says what stands in the way, where the cluster is a directory of manifests.
+	Problem string `json:"problem,omitempty"`
+	// FromState is true while something is answered from the state on disk.
+	FromState bool `json:"fromState,omitempty"`
+	// Written is true where this server may write back; Leader is true while it does. Backlog is how many objects are to be
+	// looked at for that.
+	Written bool `json:"written"`
+	Leader  bool `json:"leader"`
+	Backlog int  `json:"backlog"`
+}
+
+// FailOpen is one host for which nothing is up.
+type FailOpen struct {
+	// Host is its name.
+	Host string `json:"host"`
+	// Whom says who gets what is down: "all clients", or some.
+	Whom string `json:"whom"`
+}
+
+// Held is what is held back of one zone.
+type Held struct {
+	// Zone is its name. Names is how many names in it have something that is held back. Until is when that goes.
+	Zone  string    `json:"zone"`
+	Names int       `json:"names"`
+	Until time.Time `json:"until"`
+}
+
+// Options says who may see the console.
+type Options struct {
+	Source Source
+	// Token is asked for each request for what must be in its header; nil lets everybody in.
+	Token *Token
+	// Hosts are the names that the header Host may have besides IP addresses and localhost.
+	Hosts []string
+	// Logf takes what needs attention, a line each; nil drops it. Infof takes what is good again; nil lets Logf have it.
+	Logf, Infof func(format string, args ...any)
+}
+
+// New returns the handler of the console. Any number of goroutines may use it.
+func New(opt Options) http.Handler {
+	if opt.Logf == nil {
+		opt.Logf = func(string, ...any) {}
+	}
+	if opt.Infof == nil {
+		opt.Infof = opt.Logf
+	}
+	c := &console{Options: opt, load: newLoad()}
+	mux := http.NewServeMux()
+	for _, e := range c.endpoints() {
+		mux.Handle(e.path, c.bounded(e))
+	}
+	return c.guarded(mux)
+}
+
+// console is what the handlers share.
+type console struct {
+	Options
+	load     *load
+	troubles troubleMemo
+	targets  targetMemo
+}
+
+// Timeouts and sizes of the server that HTTPServer makes.
+const (
+	headerTimeout  = 5 * time.Second
+	requestTimeout = 30 * time.Second // until all of a request is there
+	answerTimeout  = requestTimeout + 10*time.Second
+	idleTimeout    = 10 * time.Second // a page that is followed asks every two seconds
+	maxHeader      = 16 << 10         // octets
+	// MaxConnections is how many connections are held at a time. Beyond that, others wait.
+	MaxConnections = 256
+)
+
+// HTTPServer returns a server for the handler that New has made, with its bounds. Bounded has those of its
+// listener.
+func HTTPServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout,
+		WriteTimeout: answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
+	}
+}

@@ -1,0 +1,300 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// TestNoSnapshotIsKept: what nobody answers from any more goes, however long nobody looks at the overview.
+func TestNoSnapshotIsKept(t *testing.T) {
+	s := newServer(t)
+	h := New(Options{Source: s})
+	if w := ask(h, http.MethodGet, "/", nil); w.Code != http.StatusOK {
+		t.Fatal(w.Code, w.Body)
+	}
+	old := weak.Make(s.view.Snapshot)
+	s.view.Snapshot = newServer(t).view.Snapshot
+	runtime.GC()
+	if old.Value() != nil {
+		t.Error("the snapshot of before is kept")
+	}
+	if w := ask(h, http.MethodGet, "/", nil); w.Code != http.StatusOK {
+		t.Error(w.Code, w.Body)
+	}
+}
+
+// well is a server with which nothing is wrong.
+func well() Server {
+	return Server{Version: "v1", Ready: true, Snapshot: time.Unix(1e9, 0), Clusters: []Cluster{{Name: "c", Synced: true}}}
+}
+
+// checkedServer is a server with three names whose addresses are checked, and none that contends.
+func checkedServer(t *testing.T) (s *someServer, targets []*health.Target) {
+	t.Helper()
+	var lines []string
+	for i := range 3 {
+		lines = append(lines, fmt.Sprintf("gateway n/g%[1]d host=h%[1]d.example.com addr=192.0.2.%[2]d\n"+
+			"policy n/g%[1]d check=HTTP:80/,interval=1m,failures=1,successes=1", i, i+1))
+	}
+	s = serverOf(t, lines...)
+	for _, target := range s.view.Snapshot.Checks().All() {
+		target.Cell.Set(health.Up)
+		targets = append(targets, target)
+	}
+	slices.SortFunc(targets, func(a, b *health.Target) int { return strings.Compare(a.Address, b.Address) })
+	if len(targets) != 3 {
+		t.Fatalf("there are %d targets", len(targets))
+	}
+	said := well()
+	said.Targets = len(targets)
+	s.says = &said
+	return s, targets
+}
+
+// summary returns what those hear who follow a page.
+func summary(body string) string {
+	_, rest, _ := strings.Cut(body, `data-summary="`)
+	text, _, _ := strings.Cut(rest, `"`)
+	return text
+}
+
+// TestOverviewAlarms: the overview is calm where nothing is wrong, and names each thing that is.
+func TestOverviewAlarms(t *testing.T) {
+	calm := "nothing needs attention"
+	for _, c := range []struct {
+		what  string
+		wrong func(*Server, []*health.Target)
+		heads string // of the alarms
+		wants []string
+	}{
+		{"nothing", func(*Server, []*health.Target) {}, "", []string{"3 targets are checked."}},
+		{"not ready", func(s *Server, _ []*health.Target) { s.Ready = false }, "The server is not ready", []string{`class="alarm grave"`}},
+		{"checks that are late", func(s *Server, _ []*health.Target) { s.Overdue = 5.5 }, "Checks are late", []string{"5 seconds past its time"}},
+		{"checks that are a little late", func(s *Server, _ []*health.Target) { s.Overdue = 5 }, "", nil},
+		{
+			"a target down", func(_ *Server, all []*health.Target) { all[0].Cell.Set(health.Down) }, "1 target down",
+			[]string{`href="/targets?state=down"`},
+		},
+		{"targets not decided", func(_ *Server, all []*health.Target) {
+			all[0].Cell.Set(health.Unknown)
+			all[1].Cell.Set(health.Unknown)
+		}, "2 targets not decided", []string{`href="/targets?state=unknown"`}},
+		{"targets of both kinds", func(_ *Server, all []*health.Target) {
+			all[0].Cell.Set(health.Unknown)
+			all[1].Cell.Set(health.Down)
+		}, "1 target down, 1 target not decided", nil},
+		{"overrides", func(s *Server, _ []*health.Target) {
+			s.Overrides, s.OverridesInForce = []string{"cluster b down", "target 192.0.2.1 down"}, 9
+		}, "9 overrides in force", []string{"<b>cluster b down</b>", "and 7 more"}},
+		{"a directory", func(s *Server, _ []*health.Target) {
+			s.Clusters = append(s.Clusters, Cluster{Name: "d", Problem: "a.yaml: line 3: <what>"})
+		}, "Clusters that are not read in full", []string{"last heard never: a.yaml: line 3: &lt;what&gt;"}},
+		{
+			"all of it, the gravest first", func(s *Server, all []*health.Target) {
+				all[0].Cell.Set(health.Down)
+				s.Overdue, s.OverridesInForce, s.Overrides = 60, 1, []string{"cluster b down"}
+				s.Held = []Held{{"example.com", 3, time.Now().Add(24*time.Hour - 10*time.Second)}, {"example.net", 4, time.Now().Add(time.Minute)}}
+				s.Clusters[0].Synced = false
+				s.FailingOpen, s.FailOpens = 1, []FailOpen{{"h0.example.com", "all clients"}}
+				s.UnreadOwners, s.Ready = 1, false
+			}, "The server is not ready, 1 name with nothing up, 1 name whose owners cannot be read, Clusters that are not read in full, " +
+				"Removals are held back: 7 names in 2 zones, 1 target down, Checks are late, 1 override in force",
+			[]string{"3 names until ", "UTC, in 24 h 0 min", "4 names until ", "UTC, in 1 minute"},
+		},
+	} {
+		s, targets := checkedServer(t)
+		c.wrong(s.says, targets)
+		w := ask(New(Options{Source: s}), http.MethodGet, "/", nil)
+		body := w.Body.String()
+		want := calm
+		if c.heads != "" {
+			_, want, _ = strings.Cut(summary(body), " to look at: ")
+			if want != c.heads {
+				t.Errorf("%s: the alarms are %q, want %q", c.what, want, c.heads)
+			}
+		} else if got := summary(body); got != calm {
+			t.Errorf("%s: the summary is %q", c.what, got)
+		}
+		if strings.Contains(body, "Nothing needs attention") != (c.heads == "") {
+			t.Errorf("%s: calm where it should not be, or not where it should:\n%s", c.what, body)
+		}
+		for _, want := range c.wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: the page lacks %q:\n%s", c.what, want, body)
+			}
+		}
+		if last := strings.LastIndex(body, `class="alarm grave"`); last > strings.Index(body, `class="alarm "`) &&
+			strings.Contains(body, `class="alarm "`) {
+			t.Errorf("%s: a grave alarm stands below another", c.what)
+		}
+	}
+}
+
+// TestOverviewWhileNothingIsKnown: the overview says which cluster is not read before anything is known.
+func TestOverviewWhileNothingIsKnown(t *testing.T) {
+	s := newServer(t)
+	s.unread = true
+	s.says = &Server{Version: "v1", Clusters: []Cluster{{Name: "near", Synced: true}, {Name: "far"}}}
+	h := New(Options{Source: s})
+	w := ask(h, http.MethodGet, "/", nil)
+	for _, want := range []string{"Nothing is known yet", "<b>far</b>: last heard never", `<th scope="row">near</th>`, `id="live"`} {
+		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d, the page lacks %q:\n%s", w.Code, want, w.Body)
+		}
+	}
+	for _, not := range []string{`id="zones"`, "Nothing needs attention", "snapshot"} {
+		if strings.Contains(w.Body.String(), not) {
+			t.Errorf("the page has %q:\n%s", not, w.Body)
+		}
+	}
+	if w := ask(h, http.MethodGet, "/?x=1", nil); w.Code != http.StatusBadRequest {
+		t.Errorf("with a parameter: %d", w.Code)
+	}
+}
+
+// TestProblemPagesFollow: a page that was opened while the server could not show it becomes the one that was asked for, and one that
+// is there already keeps what it shows.
+func TestProblemPagesFollow(t *testing.T) {
+	s := newServer(t)
+	s.unread = true
+	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
+	for range 2 {
+		c.load.work.ReserveN(time.Now(), c.load.work.Burst())
+	}
+	for code, h := range map[int]http.Handler{
+		http.StatusServiceUnavailable: New(Options{Source: s}),
+		http.StatusTooManyRequests:    c.bounded(endpoint{"/names", http.MethodGet, loadPage, nil}),
+		http.StatusNotFound: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fail(w, r, http.StatusNotFound,
+				"nothing")
+		}),
+	} {
+		opened := ask(h, http.MethodGet, "/names", nil, "Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+		follows := code != http.StatusNotFound
+		if body := opened.Body.String(); opened.Code != code || strings.Contains(body, `id="live"`) != follows ||
+			strings.Contains(body, "<h1>Names</h1>") != follows {
+			t.Errorf("%d: the page is %d %s", code, opened.Code, body)
+		}
+		looked := ask(h, http.MethodGet, "/names", nil, "Accept", "*/*")
+		if looked.Code != code || strings.Contains(looked.Body.String(), `id="live"`) {
+			t.Errorf("%d: a look at it again is %d %s", code, looked.Code, looked.Body)
+		}
+		if body := opened.Body.String(); strings.Contains(body, "JSON") || !strings.Contains(body, "<p>read-only</p>") {
+			t.Errorf("%d: the footer leads somewhere: %s", code, body)
+		}
+	}
+}
+
+// TestOverviewHasBounds: however many zones there are, with however much that is held back, the first page is small,
+// and has what needs attention first.
+func TestOverviewHasBounds(t *testing.T) {
+	const zones = 2000
+	s := newServer(t)
+	said := well()
+	s.says = &said
+	opt := &records.Options{}
+	s.view.Held = make(map[string]int)
+	for i := range zones {
+		origin := fmt.Sprintf("z%04d.example.com", i)
+		opt.Zones = append(opt.Zones, records.ZoneOptions{Origin: origin + ".", TTL: 60})
+		if i >= 1000 {
+			said.Held = append(said.Held, Held{origin, 12, time.Now().Add(time.Hour + time.Duration(zones-i)*time.Second)})
+			s.view.Held[origin+"."] = 12
+		}
+	}
+	s.view.Snapshot = records.Compile(nil, api.Objects{}, opt, time.Unix(1e9, 0))
+	h := New(Options{Source: s})
+	body := ask(h, http.MethodGet, "/", nil).Body.String()
+	if len(body) > 64<<10 {
+		t.Errorf("the page has %d octets", len(body))
+	}
+	for _, want := range []string{
+		"Removals are held back: 12000 names in 1000 zones", `>z1999.example.com</a>: 12 names until`,
+		"and 992 more", "and 1900 more", `<a href="/api/v1/zones">`, ">z1000.example.com</a></th>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(body, ">z0000.example.com</a></th>") || strings.Contains(body, ">z1000.example.com</a>: 12") {
+		t.Error("what is less urgent comes first")
+	}
+	body = ask(h, http.MethodGet, "/names?zone=z1999.example.com", nil).Body.String()
+	if n := strings.Count(body, "<option>"); n > 100 || len(body) > 32<<10 ||
+		!strings.Contains(body, `name="zone" value="z1999.example.com"`) {
+		t.Errorf("the page of names has %d choices and %d octets", n, len(body))
+	}
+}
+
+// TestTargetMemo: a count of many targets is good for a while, and one of few is always one of the moment.
+func TestTargetMemo(t *testing.T) {
+	s, targets := checkedServer(t)
+	var m targetMemo
+	now := time.Unix(1e9, 0)
+	if n := m.get(s.view, now); n["up"] != 3 || len(n) != 1 {
+		t.Errorf("at first: %+v", n)
+	}
+	targets[0].Cell.Set(health.Down)
+	if n := m.get(s.view, now.Add(time.Millisecond)); n["down"] != 1 {
+		t.Errorf("a millisecond later: %+v", n)
+	}
+	m.until = now.Add(time.Minute)
+	targets[1].Cell.Set(health.Down)
+	if n := m.get(s.view, now.Add(time.Second)); n["down"] != 1 {
+		t.Errorf("while a count is good: %+v", n)
+	}
+}
+
+// TestTroubleMemo: as many pages as are kept are found once each; a page is found again once something was compiled and its
+// time is over, which is soon where it took little, and half a minute at the most.
+func TestTroubleMemo(t *testing.T) {
+	s := newServer(t)
+	var m troubleMemo
+	get := func(after int) *inspect.Troubles {
+		t.Helper()
+		found, err := m.get(s.view, inspect.TroubleFilter{After: strconv.Itoa(after)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	var first []*inspect.Troubles
+	for i := range mostPages {
+		first = append(first, get(i))
+	}
+	for i, was := range first {
+		if get(i) != was {
+			t.Errorf("page %d is found again", i)
+		}
+	}
+	f := inspect.TroubleFilter{After: "0"}
+	s.view.Snapshot = newServer(t).view.Snapshot
+	m.found[f].until = time.Now().Add(time.Hour)
+	if get(0) != first[0] {
+		t.Error("a change has a page found again before its time")
+	}
+	m.found[f].until = time.Time{}
+	if get(0) == first[0] {
+		t.Error("a page stays as it was")
+	}
+	for took, want := range map[time.Duration]time.Duration{
+		time.Millisecond:       100 * time.Millisecond,
+		170 * time.Millisecond: 17 * time.Second, time.Minute: 30 * time.Second,
+	} {
+		if got := goodFor(took); got != want {
+			t.Errorf("what took %v is good for %v, want %v", took, got, want)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+)
+
+// MaxManifests is how many octets of manifests a preview takes.
+const MaxManifests = 1 << 20
+
+// manifestTypes are the types that a body of manifests may have. None of them is one that a page elsewhere can
+// send without asking first.
+var manifestTypes = []string{"application/yaml", "application/x-yaml", "application/json"}
+
+// preview answers what would differ if the manifests in the body were applied.
+func (c *console) preview(w http.ResponseWriter, r *http.Request) {
+	q, err := readQuery(r.URL, "cluster prune")
+	if err != nil {
+		failError(w, r, err)
+		return
+	}
+	prune := false
+	if q["prune"] != "" {
+		if prune, err = strconv.ParseBool(q["prune"]); err != nil {
+			failField(w, r, http.StatusBadRequest, "prune", "it is neither true nor false")
+			return
+		}
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !slices.Contains(manifestTypes, kind) {
+		fail(w, r, http.StatusUnsupportedMediaType, "send manifests as application/yaml or application/json")
+		return
+	}
+	upload := &upload{Reader: http.MaxBytesReader(w, r.Body, MaxManifests), held: &c.load.uploaded}
+	defer upload.end()
+	body, err := io.ReadAll(upload)
+	switch tooLarge := (*http.MaxBytesError)(nil); {
+	case errors.Is(err, errUploads):
+		busy(w, r, time.Second)
+	case errors.As(err, &tooLarge):
+		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		fail(w, r, http.StatusRequestTimeout, "the manifests have not come within %s: send them faster, or a part of them",
+			plural(int(requestTimeout.Seconds()), "second"))
+	case err != nil:
+		fail(w, r, http.StatusBadRequest, "the body ended too early")
+	case len(bytes.TrimSpace(body)) == 0:
+		fail(w, r, http.StatusBadRequest, "there are no manifests: send them as the body")
+	default:
+		c.previewed(w, r, PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
+	}
+}
+
+// previewed makes a preview, now that its manifests are there, unless another one is being made, or it may be made later alone.
+func (c *console) previewed(w http.ResponseWriter, r *http.Request, p PreviewRequest) {
+	if _, ok := c.Source.Look(); !ok {
+		notReady(w, r)
+		return
+	}
+	leave, wait, ok := c.load.preview()
+	switch {
+	case !ok && wait > 0:
+		busy(w, r, wait)
+		return
+	case !ok:
+		again(w, r, time.Second, "another preview is being made")
+		return
+	}
+	found, err := func() (*inspect.Preview, error) {
+		defer leave()
+		return c.Source.Preview(p)
+	}()
+	if err != nil {
+		failError(w, r, err)
+		return
+	}
+	made := kept{ResponseWriter: w, status: http.StatusOK}
+	writeJSON(&made, r, found)
+	c.send(&made, r)
+}
+
+// maxUploaded is how many octets of manifests are held at a time, of all requests.
+const maxUploaded = 8 * MaxManifests
+
+// errUploads is the error of an upload for which there is no room.
+var errUploads = errors.New("too many uploads")
+
+// upload is a body that counts against what is held.
+type upload struct {
+	io.Reader
+	held *atomic.Int64
+	n    int64
+}
+
+// Read implements io.Reader.
+func (u *upload) Read(p []byte) (int, error) {
+	n, err := u.Reader.Read(p)
+	u.n += int64(n)
+	if u.held.Add(int64(n)) > maxUploaded {
+		err = errUploads
+	}
+	return n, err
+}
+
+// end gives the room back.
+func (u *upload) end() { u.held.Add(-u.n) }

@@ -1,0 +1,73 @@
+package corefile
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// WatchNamespaces is the environment's form of the property namespaces: a list with commas.
+const WatchNamespaces = "WATCH_NAMESPACES"
+
+// Check completes o from the environment, and fails where the whole Corefile cannot work.
+func Check(o *engine.Options) error {
+	if sel := &o.Selection; sel.Namespaces == nil {
+		names := strings.FieldsFunc(os.Getenv(WatchNamespaces), func(r rune) bool { return r == ',' || r == ' ' })
+		if err := checkNamespaces(names); err != nil {
+			return o.At(engine.PluginName).Errorf("variable %s: %w", WatchNamespaces, err)
+		}
+		sel.Namespaces = slices.Compact(slices.Sorted(slices.Values(names)))
+	}
+	for _, property := range []string{"write-back", "write-rate", "lease"} {
+		if at := o.At(property); at != "" && len(o.Manifests) > 0 {
+			return at.Errorf("%s: objects come from files here (manifests): nothing is written back", property)
+		}
+	}
+	return checkPublish(o)
+}
+
+// Warnings returns what is most likely a mistake in the whole Corefile, and is served as it stands.
+func Warnings(o *engine.Options) []string { return slices.Concat(idlePublish(o), idleAddresses(o)) }
+
+// idlePublish returns a warning for each line publish whose domain has nothing to do with the zones of the Corefile, in the order
+// of the domains: other names are not served, and a misspelt one closes nothing (rule 5.1).
+func idlePublish(o *engine.Options) (warnings []string) {
+	for _, line := range o.Publish {
+		fixed := line.Domain[strings.LastIndex(line.Domain, "*.")+1:] // behind the labels * of a pattern
+		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, strings.TrimPrefix(fixed, ".")) }) {
+			warnings = append(warnings, fmt.Sprintf("%s: %s: no zone served here now has this name, contains it or lies in it: the line lets nobody publish, and limits nobody",
+				o.At(publishKey(line)), strings.Replace(strings.TrimSuffix(publishKey(line), "."), ". types ", " types ", 1)))
+		}
+	}
+	return warnings
+}
+
+// idleAddresses returns a warning for each line nameserver with addresses whose name lies in no zone of the Corefile: they are
+// those of a name that is served elsewhere.
+func idleAddresses(o *engine.Options) (warnings []string) {
+	addressed := make(map[string]bool)
+	for _, z := range o.Zones {
+		for _, ns := range z.Nameservers {
+			addressed[ns.Name] = addressed[ns.Name] || len(ns.Addresses) > 0
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(addressed)) {
+		if addressed[name] && !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return rdata.IsSubdomain(z.Origin, name) }) {
+			warnings = append(warnings, fmt.Sprintf("%s: nameserver %s: no zone served here now contains this name, so its addresses are not served: they belong into the zone that it lies in",
+				o.At(nameserverKey(name)), strings.TrimSuffix(name, ".")))
+		}
+	}
+	return warnings
+}
+
+// related reports whether one of two names is, or contains, the other.
+func related(a, b string) bool { return rdata.IsSubdomain(a, b) || rdata.IsSubdomain(b, a) }
+
+// nameserverKey is what Options.At finds a line nameserver by.
+func nameserverKey(name string) string { return "nameserver " + name }

@@ -1,0 +1,124 @@
+package corefile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+)
+
+var errNoBrace = errors.New("the block has no end: write } on a line of its own")
+
+// cluster reads one more cluster, with its block where it has one.
+func (p *parser) cluster(args []string) error {
+	if err := count(args, 2, 3, "NAME FILE [CONTEXT]"); err != nil {
+		return err
+	}
+	if len(p.dirs)+len(p.cfg.Manifests) > 0 {
+		return errExclude
+	}
+	c := engine.Cluster{Name: args[0], Kubeconfig: engine.Kubeconfig{File: p.path(args[1])}}
+	if len(args) == 3 {
+		c.Context = args[2]
+	}
+	if err := checkClusterName(c.Name); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(p.clusters, func(o engine.Cluster) bool { return o.Name == c.Name }) {
+		return fmt.Errorf("two clusters are called %q: write a name of its own for one of them", c.Name)
+	}
+	p.clustersAt = p.at
+	if p.c.NextArg() { // the brace that begins its block
+		if err := p.clusterBlock(&c); err != nil {
+			return err
+		}
+		p.at = p.clustersAt
+	}
+	i := slices.IndexFunc(p.cfg.Clusters, func(o engine.Cluster) bool { return o.Name == c.Name })
+	if p.cfg.Clusters != nil && (i < 0 || !reflect.DeepEqual(p.cfg.Clusters[i], c)) {
+		return errDiffers
+	}
+	p.clusters = append(p.clusters, c)
+	p.cfg.Note(c.Key(), p.clustersAt)
+	return nil
+}
+
+// checkClusterName fails where a cluster cannot be called so: the name stands in metrics and
+// in override files, and is that of a Secret where it comes from one.
+func checkClusterName(name string) error {
+	if name == engine.LocalCluster {
+		return fmt.Errorf("%q is the name of the main cluster: write another one", engine.LocalCluster)
+	}
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return wanted([]string{name}, "the name of a cluster (up to 253 of a-z, 0-9, - and .)")
+	}
+	return nil
+}
+
+// clusterBlock reads the block of a cluster, whose opening brace was read last.
+func (p *parser) clusterBlock(c *engine.Cluster) error {
+	if p.c.NextArg() {
+		return fmt.Errorf("unexpected %q after {: write it on a line of its own", p.c.Val())
+	}
+	seen := make(map[string]bool)
+	for p.c.Next() {
+		name := p.c.Val()
+		p.at = placeOf(p.c)
+		if name == "}" {
+			if p.c.NextArg() {
+				return fmt.Errorf("unexpected %q after }", p.c.Val())
+			}
+			return nil
+		}
+		args := p.c.RemainingArgs()
+		if p.c.NextArg() {
+			return fmt.Errorf("%s: unexpected %q", name, p.c.Val())
+		}
+		if seen[name] {
+			return fmt.Errorf("%s is given twice in one cluster", name)
+		}
+		seen[name] = true
+		if err := clusterProperty(c, name, args); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return errNoBrace
+}
+
+// property reads one line of a cluster's block.
+func clusterProperty(c *engine.Cluster, name string, args []string) error {
+	switch name {
+	case "namespaces":
+		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), checkNamespaces(args)); err != nil {
+			return err
+		}
+		c.Pools = api.PoolsIn(args...)
+	case "write-back":
+		if len(args) != 1 || args[0] != "off" {
+			return wanted(args, "off")
+		}
+		c.WriteBackOff = true
+	default:
+		return errors.New("unknown in a cluster: known are namespaces and write-back")
+	}
+	return nil
+}
+
+// finishClusters checks the clusters of one block, and hands them to cfg.
+func (p *parser) finishClusters() error {
+	if len(p.clusters) == 0 {
+		return nil
+	}
+	if len(p.clusters) < len(p.cfg.Clusters) {
+		return p.clustersAt.Errorf("cluster: %w: see %s", errDiffers, p.cfg.At("cluster"))
+	}
+	slices.SortFunc(p.clusters, func(a, b engine.Cluster) int { return cmp.Compare(a.Name, b.Name) })
+	p.cfg.Clusters = p.clusters
+	return nil
+}

@@ -1,0 +1,60 @@
+// Package corefile reads the kuadrant directives of a Corefile into the engine's Options. Its errors name file, line and token
+// (rule 8.3).
+package corefile
+
+import (
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/coredns/coredns/plugin/pkg/fall"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// MaxGuard is the longest time that the property guard takes: whoever wants to wait longer wants another thing.
+const MaxGuard = 24 * time.Hour
+
+// Block is what one directive says about its own server block.
+type Block struct {
+	// Zones are those that the block answers for, in lower case with a final dot. ZonesWritten is false where they come from
+	// the server block's key.
+	Zones        []string
+	ZonesWritten bool
+	ZoneSet      map[string]bool // of Zones
+	Fall         fall.F
+	Place        engine.Place
+	Warnings     []string // what is most likely a mistake, each with its place
+	// Keys are the zones of the server block, in the same form.
+	Keys []string
+}
+
+// Outside returns the zones that have nothing in common with those of the server block: CoreDNS hands no query for them to it.
+func (b *Block) Outside() (zones []string) {
+	if len(b.Keys) == 0 {
+		return nil
+	}
+	for _, zone := range b.Zones {
+		if !slices.ContainsFunc(b.Keys, func(key string) bool { return related(key, zone) }) {
+			zones = append(zones, zone)
+		}
+	}
+	return zones
+}
+
+// addZone takes the options of one zone; at is the directive that they stand in. A zone may stand in several blocks, with equal
+// options.
+func addZone(o *engine.Options, z records.ZoneOptions, at engine.Place) error {
+	key := "zone " + z.Origin
+	i := slices.IndexFunc(o.Zones, func(other records.ZoneOptions) bool { return other.Origin == z.Origin })
+	if i < 0 {
+		o.Zones = append(o.Zones, z)
+		o.Note(key, at)
+		return nil
+	}
+	if !reflect.DeepEqual(o.Zones[i], z) {
+		return at.Errorf("zone %s has other settings at %s: answer, ttl, nameserver and rname are equal wherever a zone stands", z.Origin, o.At(key))
+	}
+	return nil
+}

@@ -1,0 +1,370 @@
+package corefile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/plugin"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+func TestParse(t *testing.T) {
+	dir := t.TempDir()
+	opt := new(engine.Options)
+	b, err := Parse(caddy.NewTestController("dns", `kuadrant k.Example.com example.org {
+		manifests `+dir+` east
+		manifests `+t.TempDir()+` west
+		namespaces b a b
+		policies env=prod,team in (x, y)
+		kinds gateway DNSPolicy dnshealthcheckprobe zone RECORD dnsRecord DNSEndpoint SECRET
+		geoip a.mmdb /b.mmdb
+		nets nets.txt
+		answer flatten
+		ttl 30 200
+		nameserver NS1.k.example.com 192.0.2.1 ::ffff:192.0.2.2
+		nameserver ns.elsewhere.net
+		rname my.dns.admin@example.com
+		fallthrough k.example.com
+	}`), opt)
+	// ns1 lies in one of the zones only, and that is fine.
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(b.Zones, " "); got != "k.example.com. example.org." || !b.ZonesWritten {
+		t.Errorf("zones %s", got)
+	}
+	if !b.Fall.Through("x.k.example.com.") || b.Fall.Through("x.example.org.") {
+		t.Errorf("fallthrough %v", b.Fall.Zones)
+	}
+	want := records.ZoneOptions{
+		Origin: "k.example.com.", Flatten: true, TTL: 30, LoadBalancedTTL: 200,
+		Rname: `my\.dns\.admin.example.com.`,
+		Nameservers: []records.Nameserver{
+			{Name: "ns1.k.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")}},
+			{Name: "ns.elsewhere.net."},
+		},
+	}
+	if !reflect.DeepEqual(opt.Zones[0], want) {
+		t.Errorf("zone %+v\nwant %+v", opt.Zones[0], want)
+	}
+	sel := opt.Selection
+	if strings.Join(sel.Namespaces, ",") != "a,b" || len(sel.Kinds) != int(api.NumKinds) {
+		t.Errorf("selection %+v", sel)
+	}
+	if sel.Policies.String() != "env=prod,team in (x,y)" {
+		t.Errorf("policies %s", sel.Policies)
+	}
+	if opt.GeoIP[0] != "a.mmdb" || opt.GeoIP[1] != "/b.mmdb" {
+		t.Errorf("geoip %v", opt.GeoIP)
+	}
+}
+
+// TestParseClusters: what a line cluster, and its block, say.
+func TestParseClusters(t *testing.T) {
+	opt := new(engine.Options)
+	_, err := Parse(caddy.NewTestController("dns", `kuadrant k.example.com {
+		cluster west /w.conf admin {
+			namespaces shop api
+			write-back off
+		}
+		cluster east.eu /e.conf
+		kubeconfig /main.conf
+	}`), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []engine.Cluster{
+		{Name: "east.eu", Kubeconfig: engine.Kubeconfig{File: "/e.conf"}},
+		{Name: "west", Kubeconfig: engine.Kubeconfig{File: "/w.conf", Context: "admin"}, Pools: api.PoolsIn("api", "shop"), WriteBackOff: true},
+	}
+	if !reflect.DeepEqual(opt.Clusters, want) {
+		t.Errorf("clusters %+v\nwant %+v", opt.Clusters, want)
+	}
+	if opt.Kubeconfig.File != "/main.conf" {
+		t.Errorf("kubeconfig %v", opt.Kubeconfig)
+	}
+}
+
+// TestSecretsOff: Secrets are left out where nobody uses them.
+func TestSecretsOff(t *testing.T) {
+	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": false, "kinds Secret\nsecrets off": true} {
+		opt := new(engine.Options)
+		if _, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\n"+text+"\n}"), opt); err != nil {
+			t.Fatal(err)
+		}
+		sel := opt.Selection
+		if sel.NoSecrets != want {
+			t.Errorf("%q: NoSecrets is %v", text, sel.NoSecrets)
+		}
+		if sel.NoHeaders != (text == "probes off") {
+			t.Errorf("%q: NoHeaders is %v", text, sel.NoHeaders)
+		}
+	}
+}
+
+// TestParseErrors: each message says what is wrong, and on which line (rule
+// 8.3). The directive stands on line 1, its block begins on line 2.
+func TestParseErrors(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	known := strings.Join(slices.Sorted(maps.Keys(properties)), ", ")
+	for _, c := range []struct {
+		block string
+		line  int
+		want  string
+	}{
+		{"foo bar", 2, `unknown property "foo": known are ` + known},
+		{"ttl 5\nmanifest x", 3, `unknown property "manifest": known are ` + known},
+		{"answer maybe", 2, `answer: wanted chain or flatten, found "maybe"`},
+		{"answer", 2, "answer: wanted chain or flatten, found nothing"},
+		{"ttl", 2, "ttl: wanted DEFAULT [LOADBALANCED], found nothing"},
+		{"ttl -1", 2, `ttl: wanted seconds from 0 to 2147483647, found "-1"`},
+		{"ttl 60 2147483648", 2, `ttl: wanted seconds from 0 to 2147483647, found "2147483648"`},
+		{"ttl 1 2 3", 2, `ttl: wanted DEFAULT [LOADBALANCED], found "1 2 3"`},
+		{"ttl 5\nttl 6", 3, "ttl is given twice in one block"},
+		{"nameserver", 2, "nameserver: wanted NAME [ADDRESS...], found nothing"},
+		{"ttl 5\nnameserver ns.example.com\nttl 6", 3, "nameserver: ns.example.com. lies in the zone example.com. and has no address: write its addresses after its name"},
+		{"nameserver ns.example.com 1.2.3", 2, `nameserver: wanted an IP address, found "1.2.3"`},
+		{"nameserver a..b", 2, `nameserver: wanted a domain name, found "a..b"`},
+		{"nameserver 192.0.2.53", 2, `nameserver: wanted the server's name before its addresses, found "192.0.2.53"`},
+		{"nameserver 192.0.2.53. 192.0.2.53", 2, `nameserver: wanted the server's name before its addresses, found "192.0.2.53."`},
+		{"nameserver 2001:db8::53", 2, `nameserver: wanted the server's name before its addresses, found "2001:db8::53"`},
+		{"nameserver n.net\nnameserver n.net.", 3, `nameserver: wanted each name once, found "n.net."`},
+		{"nameserver ns.example.com 0.0.0.0", 2, `nameserver: wanted an address that resolvers can send queries to, found "0.0.0.0"`},
+		{"nameserver ns.example.com 192.0.2.1 ::", 2, `nameserver: wanted an address that resolvers can send queries to, found "::"`},
+		{"nameserver ns.example.com ::ffff:224.0.0.1", 2, `nameserver: wanted an address that resolvers can send queries to, found "::ffff:224.0.0.1"`},
+		{"nameserver ns.example.com ff02::1", 2, `nameserver: wanted an address that resolvers can send queries to, found "ff02::1"`},
+		{"nameserver ns.example.com 255.255.255.255", 2, `nameserver: wanted an address that resolvers can send queries to, found "255.255.255.255"`},
+		{"manifests " + dir + "/none", 2, "manifests: open directory: stat " + dir + "/none: no such file or directory"},
+		{"manifests " + file, 2, "manifests: " + file + " is not a directory"},
+		{"manifests / ", 2, `manifests: "/" cannot name a cluster: write a name after the directory`},
+		{"manifests " + dir + " m\nmanifests " + dir + " m\nttl 5", 3, `manifests: two directories for cluster "m": write a name of its own after one of them`},
+		{"manifests " + dir + "\nkubeconfig x\nttl 5", 3, "kubeconfig: " + errExclude.Error()},
+		{"kubeconfig x\nmanifests " + dir + "\nttl 5", 3, "manifests: " + errExclude.Error()},
+		{"manifests " + dir + " {\n}", 2, `manifests: unexpected "{": the property has no block of its own`},
+		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{": the property has no block of its own`},
+		{"kubeconfig", 2, "kubeconfig: wanted FILE [CONTEXT], found nothing"},
+		{`kubeconfig ""`, 2, `kubeconfig: wanted FILE [CONTEXT], found ""`},
+		{"cluster a", 2, `cluster: wanted NAME FILE [CONTEXT], found "a"`},
+		{"cluster a b c d", 2, `cluster: wanted NAME FILE [CONTEXT], found "a b c d"`},
+		{"cluster local f", 2, `cluster: "local" is the name of the main cluster: write another one`},
+		{"cluster East f", 2, `cluster: wanted the name of a cluster (up to 253 of a-z, 0-9, - and .), found "East"`},
+		{"cluster a f\ncluster a g", 3, `cluster: two clusters are called "a": write a name of its own for one of them`},
+		{"cluster a f {\nnamespaces x\nttl 5\n}", 4, "cluster: ttl: unknown in a cluster: known are namespaces and write-back"},
+		{"cluster a f {\nnamespaces X\n}", 3, `cluster: namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "X"`},
+		{"cluster a f {\nnamespaces\n}", 3, "cluster: namespaces: wanted NAMESPACE..., found nothing"},
+		{"cluster a f {\nwrite-back on\n}", 3, `cluster: write-back: wanted off, found "on"`},
+		{"cluster a f {\nwrite-back off\nwrite-back off\n}", 4, "cluster: write-back is given twice in one cluster"},
+		{"cluster a f { write-back off }", 2, `cluster: unexpected "write-back" after {: write it on a line of its own`},
+		{"cluster a f {\nnamespaces x {\n}\n}", 3, `cluster: namespaces: unexpected "{"`},
+		{"cluster a f {\n} g", 3, `cluster: unexpected "g" after }`},
+		{"cluster a f\nmanifests " + dir + "\nttl 5", 3, "manifests: " + errExclude.Error()},
+		{"manifests " + dir + "\ncluster a f\nttl 5", 3, "cluster: " + errExclude.Error()},
+		{"kinds Gateway Pod", 2, `kinds: unknown kind "Pod": known are Gateway, DNSPolicy, DNSHealthCheckProbe, Zone, Record, DNSRecord, DNSEndpoint, Secret`},
+		{"guard", 2, "guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found nothing"},
+		{"guard off", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "off"`},
+		{"guard 5", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "5"`},
+		{"guard -1s", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "-1s"`},
+		{"guard 24h1s", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "24h1s"`},
+		{"guard 5m 6m", 2, `guard: wanted DURATION, such as 5m, up to 24h; 0 turns the guard off, found "5m 6m"`},
+		{"guard 5m\nguard 5m", 3, "guard is given twice in one block"},
+		{"secrets", 2, "secrets: wanted off, found nothing"},
+		{"secrets on", 2, `secrets: wanted off, found "on"`},
+		{"state", 2, "state: wanted DIR, found nothing"},
+		{"state a b", 2, `state: wanted DIR, found "a b"`},
+		{"state a\nstate a\nttl 5", 3, "state is given twice in one block"},
+		{"console", 2, "console: wanted ADDR [TOKENFILE [NAME...]], found nothing"},
+		{"console 8090", 2, `console: wanted ADDR as HOST:PORT, such as localhost:8090, found "8090"`},
+		{"console dns.example.net:8090 t", 2, `console: wanted an IP address or localhost before the port, found "dns.example.net"`},
+		{"console :8090", 2, "console: the address is not a loopback one: name a file with a token after it, so that not everybody sees the console"},
+		{"console :8090 t a:b", 2, `console: wanted a name that the console is reached by, without a port, found "a:b"`},
+		{"console :8090 t\nconsole :8090 t\nttl 5", 3, "console is given twice in one block"},
+		{"policies", 2, "policies: wanted SELECTOR, found nothing"},
+		{`policies " "`, 2, "policies: " + errEmptySelector.Error()},
+		{"namespaces", 2, "namespaces: wanted NAMESPACE..., found nothing"},
+		{"namespaces shop Shop", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"`},
+		{"namespaces a,b", 2, `namespaces: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "a,b"`},
+		{"geoip", 2, "geoip: wanted FILE..., found nothing"},
+		{`nets ""`, 2, `nets: wanted FILE, found ""`},
+		{"nets a b", 2, `nets: wanted FILE, found "a b"`},
+		{"rname", 2, "rname: wanted EMAIL, found nothing"},
+		{"rname a@b c@d", 2, `rname: wanted EMAIL, found "a@b c@d"`},
+		{"rname admin@example..com", 2, `rname: wanted an e-mail address such as admin@example.com, found "admin@example..com"`},
+		{`rname "the admin@example.com"`, 2, `rname: wanted an e-mail address such as admin@example.com, found "the admin@example.com"`},
+		{"rname a@b@c", 2, `rname: wanted an e-mail address such as admin@example.com, found "a@b@c"`},
+		{"fallthrough k..example", 2, `fallthrough: zone "k..example" is not a domain name`},
+		{"fallthrough k.example " + strings.Repeat("a", 64), 2, `fallthrough: zone "` + strings.Repeat("a", 64) + `" is not a domain name`},
+	} {
+		want := fmt.Sprintf("Testfile:%d - Error during parsing: %s", c.line, c.want)
+		_, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.block+"\n}"), new(engine.Options))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v\nwant %s", c.block, err, want)
+		}
+	}
+	for corefile, want := range map[string]string{
+		"kuadrant a..b":                                          `Testfile:1 - Error during parsing: zone "a..b" is not a domain name`,
+		"kuadrant bücher.test":                                   `Testfile:1 - Error during parsing: zone "bücher.test" has characters beyond ASCII: write xn--bcher-kva.test., the form that is looked up (RFC 5891)`,
+		"kuadrant a.com *.Example.com":                           `Testfile:1 - Error during parsing: zone "*.Example.com" begins with a wildcard, and would have no name but this one: write "example.com.", which stands for all names below it`,
+		"kuadrant example.com\nkuadrant a.com":                   "Testfile:2 - Error during parsing: this plugin can only be used once per Server Block",
+		"kuadrant example.com {\nttl 5\n}\nkuadrant {\n}":        "Testfile:4 - Error during parsing: this plugin can only be used once per Server Block",
+		"kuadrant " + strings.Repeat("a", 64):                    `Testfile:1 - Error during parsing: zone "` + strings.Repeat("a", 64) + `" is not a domain name`,
+		"kuadrant example.com {\nttl 5\n{\nttl 6\n}\n}":          `Testfile:3 - Error during parsing: unexpected "{"`,
+		"kuadrant example.com {\nttl 5\n} example.org":           `Testfile:3 - Error during parsing: unexpected "example.org"`,
+		"\n\nkuadrant example.com {\n\npolicies a in b\n\n\n}\n": "Testfile:5 - Error during parsing: policies: ",
+	} {
+		_, err := Parse(caddy.NewTestController("dns", corefile), new(engine.Options))
+		if err == nil || err.Error() != want && !(strings.HasSuffix(want, ": ") && strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%q: %v\nwant %s", corefile, err, want)
+		}
+	}
+	_, err := Parse(caddy.NewTestController("dns", "kuadrant a.com\nkuadrant b.com"), new(engine.Options))
+	if !errors.Is(err, plugin.ErrOnce) {
+		t.Errorf("%v is not plugin.ErrOnce", err)
+	}
+}
+
+// TestParseRname: what is no address falls back to the zone's hostmaster, as
+// with Kuadrant's plugin, and the block says so at the start.
+func TestParseRname(t *testing.T) {
+	for email, want := range map[string]struct {
+		rname string
+		warns bool
+	}{
+		"admin@example.net":         {"admin.example.net.", false},
+		`"  admin@example.net "`:    {"admin.example.net.", false},
+		"hostmaster@k.example.com":  {"hostmaster.k.example.com.", false},
+		"hostmaster@k.example.com.": {"hostmaster.k.example.com.", false},
+		`""`:                        {"hostmaster.k.example.com.", true},
+		"admin.example.com":         {"hostmaster.k.example.com.", true},
+		"@example.com":              {"hostmaster.k.example.com.", true},
+		"foo@":                      {"hostmaster.k.example.com.", true},
+	} {
+		opt := new(engine.Options)
+		b, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nttl 5\nrname "+email+"\n}"), opt)
+		if err != nil {
+			t.Errorf("%s: %v", email, err)
+			continue
+		}
+		if got := opt.Zones[0].Rname; got != want.rname {
+			t.Errorf("%s: %s, want %s", email, got, want.rname)
+		}
+		if warned := len(b.Warnings) == 1 && strings.HasPrefix(b.Warnings[0], "Testfile:3: rname "); warned != want.warns || !warned && len(b.Warnings) > 0 {
+			t.Errorf("%s: warnings %q", email, b.Warnings)
+		}
+	}
+}
+
+// TestParseShared: what is process-wide stands in one block or is equal in all;
+// a zone has the same settings wherever it stands. The error is that of the
+// second block, and names the place in the first.
+func TestParseShared(t *testing.T) {
+	dirA, dirB := t.TempDir(), t.TempDir()
+	differs := func(property string, line int) string {
+		return fmt.Sprintf("Testfile:2 - Error during parsing: %s: %v: see Testfile:%d", property, errDiffers, line)
+	}
+	for _, c := range []struct{ first, second, want string }{
+		{"namespaces a b", "namespaces b a", ""},
+		{"ttl 60\nnamespaces a", "namespaces b\nttl 60", differs("namespaces", 3)},
+		{"policies x=1", "policies  x = 1", ""},
+		{"policies x=1", "policies x=2", differs("policies", 2)},
+		{"geoip a", "geoip b", differs("geoip", 2)},
+		{"manifests " + dirA, "", ""},
+		{"", "manifests " + dirA, ""},
+		{"manifests " + dirA, "manifests " + dirA, ""},
+		{"manifests " + dirA, "manifests " + dirB, differs("manifests", 2)},
+		{"manifests " + dirA + "\nmanifests " + dirB, "manifests " + dirA + "\nttl 60", differs("manifests", 2)},
+		{"manifests " + dirA, "manifests " + dirA + "\nmanifests " + dirB, strings.Replace(differs("manifests", 2), "2", "3", 1)},
+		{"manifests " + dirA, "kubeconfig x\nttl 60", "Testfile:2 - Error during parsing: kubeconfig: " + errExclude.Error()},
+		{"kubeconfig x", "manifests " + dirA + "\nttl 60", "Testfile:2 - Error during parsing: manifests: " + errExclude.Error()},
+		{"kubeconfig x a", "kubeconfig x b", differs("kubeconfig", 2)},
+		{"cluster a f\ncluster b f c", "cluster b f c\ncluster a f {\n}", ""},
+		{"cluster a f {\nnamespaces x y\n}", "cluster a f {\nnamespaces y x\n}", ""},
+		{"", "cluster a f", ""},
+		{"cluster a f", "", ""},
+		{"cluster a f", "cluster a g", differs("cluster", 2)},
+		{"cluster a f", "cluster a f {\nnamespaces x\n}", differs("cluster", 2)},
+		{"cluster a f", "cluster a f {\nwrite-back off\n}", differs("cluster", 2)},
+		{"cluster a f\ncluster b f", "cluster a f", differs("cluster", 2)},
+		{"cluster a f", "cluster a f\ncluster b f", strings.Replace(differs("cluster", 2), "2", "3", 1)},
+		{"", "guard 7m", ""},
+		{"guard 7m", "guard 7m", ""},
+		{"guard 0", "guard 7m\nttl 60", differs("guard", 2)},
+		{"ttl 60", "", ""},
+		{"ttl 61", "", "Testfile:1 - Error during parsing: zone example.com. has other settings at Testfile:1: answer, ttl, nameserver and rname are equal wherever a zone stands"},
+		{"fallthrough", "", ""},
+	} {
+		opt := new(engine.Options)
+		if _, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.first+"\n}"), opt); err != nil {
+			t.Fatalf("%q: %v", c.first, err)
+		}
+		_, err := Parse(caddy.NewTestController("dns", "kuadrant example.com {\n"+c.second+"\n}"), opt)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%q, then %q: %v, want %q", c.first, c.second, err, c.want)
+		}
+	}
+}
+
+func TestWatchNamespaces(t *testing.T) {
+	for env, want := range map[string]string{"a, b,,c": "a|b|c", "": ""} {
+		t.Setenv(WatchNamespaces, env)
+		cfg := new(engine.Options)
+		if err := Check(cfg); err != nil || strings.Join(cfg.Selection.Namespaces, "|") != want {
+			t.Errorf("%q: namespaces %q, %v", env, cfg.Selection.Namespaces, err)
+		}
+	}
+	t.Setenv(WatchNamespaces, "a,Shop")
+	cfg := new(engine.Options)
+	cfg.Note(engine.PluginName, "Corefile:3")
+	if err := Check(cfg); err == nil ||
+		err.Error() != `Corefile:3 - Error during parsing: variable WATCH_NAMESPACES: wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "Shop"` {
+		t.Errorf("a wrong namespace: %v", err)
+	}
+	cfg.Selection.Namespaces = []string{"x"}
+	if err := Check(cfg); err != nil || strings.Join(cfg.Selection.Namespaces, "|") != "x" {
+		t.Errorf("the Corefile's namespaces: %q, %v", cfg.Selection.Namespaces, err)
+	}
+}
+
+// FuzzCorefile: no text makes the parser panic, and what it takes can be
+// configured or is refused.
+func FuzzCorefile(f *testing.F) {
+	f.Add("kuadrant example.com {\nttl 5 6\nanswer flatten\nnameserver ns.x.net 192.0.2.1\n}")
+	f.Add("kuadrant . {\nfallthrough a b\npolicies a in (b)\nkinds Gateway\n}")
+	f.Add("kuadrant 10.0.0.0/20 {\nrname a@b\n}")
+	f.Add("kuadrant a {\ncluster b c d {\nnamespaces e f\nwrite-back off\n}\ncluster g h {\n}\ncluster i j\n}")
+	f.Add("kuadrant a\\.b *.c {\nnameserver \\000.x ::\n}")
+	f.Fuzz(func(t *testing.T, text string) {
+		opt := new(engine.Options)
+		b, err := Parse(caddy.NewTestController("dns", text), opt)
+		if err != nil {
+			return
+		}
+		if len(b.Zones) == 0 && len(opt.Zones) > 0 {
+			t.Errorf("%q: zones without a block", text)
+		}
+		snap := records.Compile(nil, api.Objects{}, &records.Options{Zones: opt.Zones}, time.Now())
+		for _, z := range snap.Zones() {
+			q := records.Query{Name: z.Origin(), Owner: z.Origin(), Type: 6}
+			var a records.Answer
+			if snap.Lookup(z, &q, &a); len(a.Answer) != 1 {
+				t.Errorf("%q: zone %q answers %v for its SOA", text, z.Origin(), a)
+			}
+		}
+	})
+}

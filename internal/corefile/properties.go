@@ -1,0 +1,302 @@
+package corefile
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coredns/coredns/core/dnsserver"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+)
+
+// properties are all properties of the block with their readers.
+var properties = map[string]func(*parser, []string) error{
+	"kubeconfig":      (*parser).kubeconfig,
+	"cluster":         (*parser).cluster,
+	"manifests":       (*parser).manifests,
+	"namespaces":      (*parser).namespaces,
+	"policies":        (*parser).policies,
+	"kinds":           (*parser).kinds,
+	"secrets":         (*parser).secrets,
+	"publish":         (*parser).publish,
+	"zone-namespaces": (*parser).zoneNamespaces,
+	"geoip":           (*parser).geoip,
+	"nets":            (*parser).nets,
+	"override":        (*parser).override,
+	"guard":           (*parser).guard,
+	"state":           (*parser).state,
+	"console":         (*parser).console,
+	"probes":          (*parser).probes,
+	"probe-deny":      (*parser).probeDeny,
+	"probe-allow":     (*parser).probeAllow,
+	"write-back":      (*parser).writeBack,
+	"write-rate":      (*parser).writeRate,
+	"lease":           (*parser).lease,
+	"answer":          (*parser).answer,
+	"ttl":             (*parser).ttl,
+	"nameserver":      (*parser).nameserver,
+	"rname":           (*parser).rname,
+	"owner-txt":       (*parser).ownerTXT,
+	"fallthrough":     (*parser).fallThrough,
+}
+
+// Properties returns the names of all properties, and of each whether a block may repeat it.
+func Properties() map[string]bool {
+	all := make(map[string]bool, len(properties))
+	for name := range properties {
+		all[name] = repeatable[name]
+	}
+	return all
+}
+
+func (p *parser) kubeconfig(args []string) error {
+	if err := count(args, 1, 2, "FILE [CONTEXT]"); err != nil {
+		return err
+	}
+	if len(p.dirs)+len(p.cfg.Manifests) > 0 {
+		return errExclude
+	}
+	k := engine.Kubeconfig{File: p.path(args[0])}
+	if len(args) == 2 {
+		k.Context = args[1]
+	}
+	return share(&p.cfg.Kubeconfig, k)
+}
+
+func (p *parser) manifests(args []string) error {
+	if err := count(args, 1, 2, "DIR [CLUSTER]"); err != nil {
+		return err
+	}
+	if p.cfg.Kubeconfig != (engine.Kubeconfig{}) || len(p.clusters)+len(p.cfg.Clusters) > 0 {
+		return errExclude
+	}
+	m, err := newManifests(p.path(args[0]), args[1:])
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(p.dirs, func(o engine.Manifests) bool { return o.Cluster == m.Cluster }) {
+		return fmt.Errorf("two directories for cluster %q: write a name of its own after one of them", m.Cluster)
+	}
+	i := len(p.dirs)
+	if all := p.cfg.Manifests; all != nil && (i >= len(all) || all[i] != m) {
+		return errDiffers
+	}
+	p.dirs = append(p.dirs, m)
+	p.manifestsAt = p.at
+	return nil
+}
+
+func (p *parser) namespaces(args []string) error {
+	if err := count(args, 1, -1, "NAMESPACE..."); err != nil {
+		return err
+	}
+	if err := checkNamespaces(args); err != nil {
+		return err
+	}
+	return shareList(&p.cfg.Selection.Namespaces, args)
+}
+
+func (p *parser) policies(args []string) error {
+	if err := count(args, 1, -1, "SELECTOR"); err != nil {
+		return err
+	}
+	text := strings.Join(args, " ")
+	selector, err := labels.Parse(text)
+	if err != nil {
+		return err
+	}
+	if selector.Empty() {
+		return errEmptySelector
+	}
+	if set := p.cfg.Selection.Policies; set != nil && set.String() != selector.String() {
+		return errDiffers
+	}
+	p.cfg.Selection.Policies = selector
+	return nil
+}
+
+func (p *parser) kinds(args []string) error {
+	if err := count(args, 1, -1, "KIND..."); err != nil {
+		return err
+	}
+	var kinds []api.Kind
+	var known []string
+	for k := range api.NumKinds {
+		known = append(known, k.String())
+	}
+	for _, a := range args {
+		k, ok := api.ParseKind(a)
+		if !ok {
+			return fmt.Errorf("unknown kind %q: known are %s", a, strings.Join(known, ", "))
+		}
+		kinds = append(kinds, k)
+	}
+	return shareList(&p.cfg.Selection.Kinds, kinds)
+}
+
+func (p *parser) secrets(args []string) error {
+	if len(args) != 1 || args[0] != "off" {
+		return wanted(args, "off")
+	}
+	return share(&p.cfg.Selection.NoSecrets, true)
+}
+
+func (p *parser) geoip(args []string) error {
+	if err := count(args, 1, -1, "FILE..."); err != nil {
+		return err
+	}
+	files := make([]string, len(args))
+	for i, a := range args {
+		files[i] = p.path(a)
+	}
+	return shareOrdered(&p.cfg.GeoIP, files)
+}
+
+func (p *parser) nets(args []string) error {
+	if err := count(args, 1, 1, "FILE"); err != nil {
+		return err
+	}
+	return share(&p.cfg.Nets, p.path(args[0]))
+}
+
+func (p *parser) override(args []string) error {
+	if err := count(args, 1, 1, "FILE"); err != nil {
+		return err
+	}
+	return share(&p.cfg.Override, p.path(args[0]))
+}
+
+func (p *parser) guard(args []string) error {
+	const wants = "DURATION, such as 5m, up to 24h; 0 turns the guard off"
+	if len(args) != 1 {
+		return wanted(args, wants)
+	}
+	d, err := time.ParseDuration(args[0])
+	if err != nil || d < 0 || d > MaxGuard {
+		return wanted(args, wants)
+	}
+	if p.cfg.Guard != nil && *p.cfg.Guard != d {
+		return errDiffers
+	}
+	p.cfg.Guard = &d
+	return nil
+}
+
+func (p *parser) state(args []string) error {
+	if err := count(args, 1, 1, "DIR"); err != nil {
+		return err
+	}
+	return share(&p.cfg.State, p.path(args[0]))
+}
+
+func (p *parser) probes(args []string) error {
+	if len(args) != 1 || args[0] != "off" {
+		return wanted(args, "off")
+	}
+	p.cfg.Selection.NoHeaders = true // nothing sends one
+	return share(&p.cfg.ProbesOff, true)
+}
+
+func (p *parser) probeDeny(args []string) error { return p.prefixes(&p.cfg.ProbeDeny, args) }
+
+func (p *parser) probeAllow(args []string) error { return p.prefixes(&p.cfg.ProbeAllow, args) }
+
+// prefixes reads a list of CIDRs.
+func (p *parser) prefixes(setting *[]netip.Prefix, args []string) error {
+	if err := count(args, 1, -1, "CIDR..."); err != nil {
+		return err
+	}
+	var list []netip.Prefix
+	for _, a := range args {
+		prefix, err := netip.ParsePrefix(a)
+		if addr, wrong := netip.ParseAddr(a); wrong == nil {
+			addr = addr.Unmap().WithZone("")
+			prefix, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil || prefix.Addr().Is4In6() {
+			return wanted([]string{a}, "a CIDR such as 192.0.2.0/24, or an address")
+		}
+		list = append(list, prefix.Masked())
+	}
+	slices.SortFunc(list, netip.Prefix.Compare)
+	return shareOrdered(setting, slices.Compact(list))
+}
+
+// path makes a relative path relative to the directory of the Corefile's root
+// plugin, as CoreDNS's own plugins do.
+func (p *parser) path(file string) string {
+	return rootedPath(dnsserver.GetConfig(p.c).Root, file)
+}
+
+// console reads the property console.
+func (p *parser) console(args []string) error {
+	if err := count(args, 1, -1, "ADDR [TOKENFILE [NAME...]]"); err != nil {
+		return err
+	}
+	var c engine.Console
+	if len(args) > 1 {
+		c.TokenFile = p.path(args[1])
+		for _, name := range args[2:] {
+			host, err := inspect.ParseName(name)
+			if err != nil || strings.ContainsAny(name, ":*") {
+				return wanted([]string{name}, "a name that the console is reached by, without a port")
+			}
+			c.Hosts += " " + strings.TrimSuffix(host, ".")
+		}
+	}
+	var err error
+	if c.Address, err = console.CheckAddress(args[0], c.TokenFile != ""); err != nil {
+		return err
+	}
+	return share(&p.cfg.Console, c)
+}
+
+func (p *parser) writeBack(args []string) error {
+	if len(args) != 1 || args[0] != "all" && args[0] != "status" && args[0] != "off" {
+		return wanted(args, "all, status or off")
+	}
+	return share(&p.cfg.Writing.Mode, args[0])
+}
+
+func (p *parser) writeRate(args []string) error {
+	const form = "QPS BURST: requests in a second, and at once, from 1 to 10000"
+	if len(args) != 2 {
+		return wanted(args, form)
+	}
+	var rate [2]int
+	for i, a := range args {
+		n, err := strconv.Atoi(a)
+		if err != nil || n < 1 || n > 10000 {
+			return wanted(args[i:i+1], form)
+		}
+		rate[i] = n
+	}
+	if err := share(&p.cfg.Writing.QPS, rate[0]); err != nil {
+		return err
+	}
+	return share(&p.cfg.Writing.Burst, rate[1])
+}
+
+func (p *parser) lease(args []string) error {
+	const form = "NAMESPACE[/NAME]"
+	if len(args) != 1 {
+		return wanted(args, form)
+	}
+	namespace, name, named := strings.Cut(args[0], "/")
+	if len(validation.IsDNS1123Label(namespace)) > 0 || named && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return wanted(args, form)
+	}
+	if err := share(&p.cfg.Writing.Namespace, namespace); err != nil || !named {
+		return err
+	}
+	return share(&p.cfg.Writing.Lease, name)
+}

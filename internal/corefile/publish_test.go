@@ -1,0 +1,93 @@
+package corefile
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/coredns/caddy"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// read reads directives, of server blocks one after the other.
+func read(t *testing.T, directives ...string) *engine.Options {
+	t.Helper()
+	opt := new(engine.Options)
+	for _, d := range directives {
+		if _, err := Parse(caddy.NewTestController("dns", d), opt); err != nil {
+			t.Fatalf("%q: %v", d, err)
+		}
+	}
+	return opt
+}
+
+// TestPublish: what lines publish say.
+func TestPublish(t *testing.T) {
+	opt := read(t, "kuadrant a.test {\npublish a.test b a b\npublish *.B.a.test *\npublish a.test c types ns A\npublish _acme-challenge.*.A.test certs types TXT\n}", "kuadrant b.test {\npublish a.test a b\n}")
+	want := []records.Publish{
+		{Domain: "_acme-challenge.*.a.test.", Namespaces: []string{"certs"}, Types: []string{"TXT"}},
+		{Domain: "a.test.", Namespaces: []string{"a", "b"}},
+		{Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "NS"}},
+		{Domain: "b.a.test.", Namespaces: []string{"*"}},
+	}
+	if got := opt.Publish; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestCheckPublish: lines that are about a part of a zone need one that is about the zone (rule 5.1).
+func TestCheckPublish(t *testing.T) {
+	const says = "Testfile:2 - Error during parsing: publish: api.open.test is a part of the zone open.test, and no line says who may publish in the rest of it: " +
+		"write `publish open.test *` for every namespace, or `publish open.test NAMESPACE...`"
+	for _, c := range []struct{ zones, lines, want string }{
+		{"open.test", "publish api.open.test api", says},
+		{"open.test", "publish api.open.test api\npublish x.api.open.test *", says},
+		{"open.test", "publish api.open.test api\npublish _x.open.test *", says},
+		{"open.test", "publish api.open.test api\npublish other.test shop", says},
+		{"open.test sub.open.test", "publish api.open.test api\npublish sub.open.test sub", says},
+		{".", "publish test api", strings.NewReplacer("api.open.test", "test", "open.test", ".").Replace(says)},
+		{"open.test", "", ""},
+		{"open.test", "publish api.open.test api\npublish open.test *", ""},
+		{"open.test", "publish api.open.test api\npublish test shop", ""},
+		{"open.test", "publish _acme-challenge.*.open.test certs", ""},
+		{"open.test sub.open.test", "publish sub.open.test sub", ""},
+		{"sub.open.test", "publish open.test shop", ""},
+		{"open.test", "publish opne.test api", ""}, // a warning
+	} {
+		err := Check(read(t, "kuadrant "+c.zones+" {\n"+c.lines+"\n}"))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s: %q: %v\nwant %s", c.zones, c.lines, err, c.want)
+		}
+	}
+	// What one block lacks another one has.
+	if err := Check(read(t, "kuadrant open.test {\npublish api.open.test api\n}", "kuadrant other.test {\npublish open.test shop\n}")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPublishErrors: what a line publish cannot be.
+func TestPublishErrors(t *testing.T) {
+	const form, domain = "wanted DOMAIN NAMESPACE... [types TYPE...], found ", "wanted a domain name, which stands for itself and all below it, or one that begins with _, which may have labels *, found "
+	for line, want := range map[string]string{
+		"a.test":                       form + `"a.test"`,
+		"a.test X":                     `wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "X"`,
+		"a.*.test x":                   domain + `"a.*.test"`,
+		"a.test x types":               `wanted types such as A, AAAA or NS, found nothing`,
+		"a.test x types A X":           `wanted a type such as A, AAAA or NS, found "X"`,
+		"_a.b*.test x":                 domain + `"_a.b*.test"`,
+		"a..test x":                    domain + `"a..test"`,
+		"a.test x\npublish *.a.test y": "*.a.test is given twice in one block: write all its namespaces in one line",
+	} {
+		_, err := Parse(caddy.NewTestController("dns", "kuadrant a.test {\npublish "+line+"\n}"), new(engine.Options))
+		if err == nil || !strings.HasSuffix(err.Error(), " - Error during parsing: publish: "+want) {
+			t.Errorf("%q: %v\nwant %s", line, err, want)
+		}
+	}
+	opt := read(t, "kuadrant a.test {\npublish a.test x\n}")
+	_, err := Parse(caddy.NewTestController("dns", "kuadrant b.test {\npublish a.test y\n}"), opt)
+	if err == nil || !strings.Contains(err.Error(), errDiffers.Error()) {
+		t.Errorf("two blocks that differ: %v", err)
+	}
+}

@@ -1,0 +1,107 @@
+package corefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/caddy/caddyfile"
+	"github.com/coredns/coredns/core/dnsserver"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
+	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// Settings is what the kuadrant directives of a Corefile say about answers, for tools that
+// compile objects without a server.
+type Settings struct {
+	Options   *records.Options
+	Selection source.Selection
+	// Manifests are the directories to read, in the order of the Corefile; none where it names API
+	// servers.
+	Manifests []engine.Manifests
+	// GeoIP are the databases that find clients, those of CoreDNS's geoip plugin where no line of ours names any
+	// (rule 3.5), and Nets is the file of networks that is asked before them; "" for none.
+	GeoIP []string
+	Nets  string
+	// Overrides are the operator's own words; nil for none.
+	Overrides *api.Overrides
+	// Guard says where checks may go, as far as the Corefile does.
+	Guard health.Guard
+}
+
+// Read reads a Corefile without starting anything. Relative paths in it begin at the
+// working directory, or at the directive root of the server block, as CoreDNS has it. The error
+// names the file, and where it is about a directive of ours the line and the token.
+func Read(path string) (*Settings, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read Corefile: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("read Corefile: %s is a directory: name the file", path)
+	}
+	blocks, err := caddyfile.Parse(path, f, nil) // other plugins' directives are theirs to check
+	if err != nil {
+		return nil, fmt.Errorf("read Corefile: %w", err)
+	}
+	cfg := new(engine.Options)
+	var lent []string                       // the databases of the geoip plugin
+	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
+	for i, b := range blocks {
+		c.ServerBlockIndex, c.ServerBlockKeys = i, b.Keys
+		if root := b.Tokens["root"]; len(root) > 1 {
+			dnsserver.GetConfig(c).Root = root[1].Text
+		}
+		if tokens := b.Tokens[engine.PluginName]; tokens != nil {
+			c.Dispenser = caddyfile.NewDispenserTokens(path, tokens)
+			if _, err := Parse(c, cfg); err != nil {
+				return nil, err
+			}
+			if geoip := b.Tokens["geoip"]; len(geoip) > 1 && b.Tokens["metadata"] != nil && !slices.Contains(lent, geoip[1].Text) {
+				lent = append(lent, geoip[1].Text)
+			}
+		}
+	}
+	if len(cfg.Zones) == 0 {
+		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, engine.PluginName)
+	}
+	s, err := settingsOf(cfg)
+	if err == nil && len(s.GeoIP) == 0 && s.Nets == "" {
+		s.GeoIP = lent
+	}
+	return s, err
+}
+
+// settingsOf returns what tools need of a Corefile that has been read.
+func settingsOf(cfg *engine.Options) (*Settings, error) {
+	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: health.Guard{Allow: cfg.ProbeAllow, Deny: cfg.ProbeDeny}}
+	err := Check(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.Selection = cfg.Selection
+	if cfg.Writing.Namespace != "" && s.Options.ZoneNamespaces == nil {
+		s.Options.ZoneNamespaces = []string{cfg.Writing.Namespace} // rule 5.2
+	}
+	if cfg.Override == "" {
+		return s, nil
+	}
+	file := watchfile.File{Path: cfg.Override, MaxSize: engine.MaxOverrides}
+	data, err := file.Read()
+	if err == nil {
+		s.Overrides, err = api.ParseOverrides(cfg.Override, data)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, cfg.At("override").Errorf("override: %w", err)
+	}
+	return s, nil
+}

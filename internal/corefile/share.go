@@ -1,0 +1,105 @@
+package corefile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+)
+
+var (
+	errEmptySelector = errors.New("the selector is empty: leave the property out to read all policies")
+	errDiffers       = errors.New("another server block says something else: the setting is for the whole process")
+	errExclude       = errors.New("manifests excludes kubeconfig and cluster: objects come from files or from API servers")
+)
+
+func unknownProperty(name string) error {
+	return fmt.Errorf("unknown property %q: known are %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+}
+
+// count checks the number of arguments, none of which may be empty; most < 0 is
+// no limit.
+func count(args []string, least, most int, form string) error {
+	if len(args) < least || most >= 0 && len(args) > most || slices.Contains(args, "") {
+		return wanted(args, form)
+	}
+	return nil
+}
+
+// checkNamespaces fails where a word cannot be a namespace's name.
+func checkNamespaces(names []string) error {
+	for _, name := range names {
+		if len(validation.IsDNS1123Label(name)) > 0 {
+			return fmt.Errorf("wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found %q", name)
+		}
+	}
+	return nil
+}
+
+func wanted(args []string, form string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("wanted %s, found nothing", form)
+	}
+	return fmt.Errorf("wanted %s, found %q", form, strings.Join(args, " "))
+}
+
+// share sets a process-wide setting, unless another block has set it otherwise.
+func share[T comparable](setting *T, value T) error {
+	var unset T
+	if *setting != unset && *setting != value {
+		return errDiffers
+	}
+	*setting = value
+	return nil
+}
+
+// shareList is share for lists, whose order does not matter.
+func shareList[T cmp.Ordered](setting *[]T, value []T) error {
+	return shareOrdered(setting, slices.Compact(slices.Sorted(slices.Values(value))))
+}
+
+// shareOrdered is share for lists in which the order matters.
+func shareOrdered[T comparable](setting *[]T, value []T) error {
+	if *setting != nil && !slices.Equal(*setting, value) {
+		return errDiffers
+	}
+	*setting = value
+	return nil
+}
+
+// newManifests checks a directory and the name of its cluster, which defaults
+// to the directory's base name.
+func newManifests(dir string, cluster []string) (engine.Manifests, error) {
+	m := engine.Manifests{Dir: filepath.Clean(dir), Cluster: filepath.Base(filepath.Clean(dir))}
+	if len(cluster) > 0 {
+		m.Cluster = cluster[0]
+	}
+	m.Cluster = strings.ToValidUTF8(m.Cluster, "\uFFFD") // it goes into JSON, for people and on disk
+	if m.Cluster == "" || strings.ContainsAny(m.Cluster, "/ ") || m.Cluster == "." || m.Cluster == ".." {
+		return m, fmt.Errorf("%q cannot name a cluster: write a name after the directory", m.Cluster)
+	}
+	info, err := os.Stat(m.Dir)
+	if err != nil {
+		return m, fmt.Errorf("open directory: %w", err)
+	}
+	if !info.IsDir() {
+		return m, fmt.Errorf("%s is not a directory", m.Dir)
+	}
+	return m, nil
+}
+
+// rootedPath makes a relative file relative to root.
+func rootedPath(root, file string) string {
+	if filepath.IsAbs(file) || root == "" {
+		return file
+	}
+	return filepath.Join(root, file)
+}

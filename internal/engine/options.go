@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// PluginName is the name of the directive.
+const PluginName = "kuadrant"
+
+// LocalCluster is the name of the cluster whose API server is watched; no other cluster has it.
+const LocalCluster = "local"
+
+// Place is where something stands in a Corefile: file:line.
+type Place string
+
+// Errorf returns an error that reads as those of CoreDNS's own parser do.
+func (p Place) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s - Error during parsing: %w", p, fmt.Errorf(format, args...))
+}
+
+// Options is what all kuadrant directives of one Corefile say about the process. A setting stands in one block, or is equal
+// wherever it stands. The zero Options is a Corefile that says nothing. Paths are those of the Corefile, relative ones joined
+// to the directive root.
+type Options struct {
+	// Kubeconfig says how to reach the main cluster; zero for the pod's service account, else the environment's KUBECONFIG.
+	Kubeconfig Kubeconfig
+	// Clusters are those beside the main one, sorted by name.
+	Clusters []Cluster
+	// Manifests are directories in place of clusters, in the order of the Corefile; neither Kubeconfig nor Clusters are set
+	// beside them.
+	Manifests []Manifests
+	// Pools says where the clusters of Manifests and Sources pool, by name; a missing one pools everywhere.
+	Pools map[string]api.Pools
+	// Selection says which objects are read; its Pools are each cluster's own.
+	Selection source.Selection
+	// GeoIP are databases that find clients, the first one first, and Nets a file of networks that is asked before them; ""
+	// for none.
+	GeoIP []string
+	Nets  string
+	// Override is the operator's file of overrides, and State the directory of what is kept on disk; "" for none.
+	Override, State string
+	Console         Console
+	// Guard is how long mass removals are held back, from 0, which is off, to MaxGuard; nil for the default, 5 minutes.
+	Guard *time.Duration
+	// ProbesOff is true where targets are not checked from here.
+	ProbesOff bool
+	// ProbeDeny and ProbeAllow are sorted prefixes where checks may not and may go; nil for the defaults.
+	ProbeDeny, ProbeAllow []netip.Prefix
+	Writing               Writing
+	// ZoneNamespaces may have Zones that no other one delegates, sorted; nil for the default.
+	ZoneNamespaces []string
+	// Publish are the lines publish, in the order of their domains and types.
+	Publish []records.Publish
+	// Zones are those of all blocks, in the order of the Corefile.
+	Zones []records.ZoneOptions
+	// Sources, where there are any, are read in place of clusters, and Locator, unless it is nil, finds clients: a program that
+	// embeds the engine hands them over. The files of Locator are not followed.
+	Sources []source.Source
+	Locator *geo.DB
+
+	// places says where things stand first: properties by name, the directive by PluginName, and lines of which there may be
+	// several by their name and what they are about, such as "zone example.com.".
+	places map[string]Place
+}
+
+// Kubeconfig names a kubeconfig file and a context in it; "" is the file's own.
+type Kubeconfig struct{ File, Context string }
+
+// Manifests is a directory of manifests, and the cluster that it stands for.
+type Manifests struct{ Dir, Cluster string }
+
+// Cluster is one more cluster.
+type Cluster struct {
+	Name string
+	Kubeconfig
+	// Pools says in which namespaces its objects are the same as those of other clusters.
+	Pools        api.Pools
+	WriteBackOff bool // nothing is written to it
+}
+
+// Key is what Options.At finds the cluster's line by.
+func (c *Cluster) Key() string { return "cluster " + c.Name }
+
+// Console says where the console listens.
+type Console struct {
+	Address   string // with a port; "" for no console
+	TokenFile string // "" for none
+	Hosts     string // further names by which browsers may reach it, with spaces between them
+}
+
+// Writing is what is written back to clusters.
+type Writing struct {
+	Mode       string // all, status or off; "" is all
+	QPS, Burst int    // requests a second and at once, up to 10000; 0 is the default
+	Namespace  string // of the Lease; "" for that of the pod, else of the kubeconfig's context
+	Lease      string // its name; "" is the default
+}
+
+// At returns where a property, or what else has a place, stands first; "" for nowhere.
+func (o *Options) At(what string) Place { return o.places[what] }
+
+// Note keeps where something stands, unless it stood somewhere before.
+func (o *Options) Note(what string, at Place) {
+	if o.places == nil {
+		o.places = make(map[string]Place)
+	}
+	if _, ok := o.places[what]; !ok {
+		o.places[what] = at
+	}
+}
+
+// Records returns what compiling has to know.
+func (o *Options) Records() *records.Options {
+	return &records.Options{Zones: o.Zones, ProbesOff: o.ProbesOff, ProbeAllow: o.ProbeAllow, ZoneNamespaces: o.ZoneNamespaces, Publish: o.Publish}
+}
+
+// MaxOverrides is the largest file of overrides that is read, in octets.
+const MaxOverrides = 1 << 20

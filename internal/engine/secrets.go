@@ -1,0 +1,292 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
+)
+
+const (
+	// maxSecrets bounds the clusters that Secrets name: each has its own connections,
+	// goroutines and objects.
+	maxSecrets = 100
+	// clusterPatience is how long a process that has just started is not ready for want of
+	// clusters beside the main one. A cluster in reach takes a second.
+	clusterPatience = 30 * time.Second
+)
+
+// secretsConfig says where the Secrets are that name clusters, and what is done with them.
+type secretsConfig struct {
+	// place is where they are; "" where there is nowhere to look.
+	place string
+	same  feedSettings // of the way to them; text says what is read of the clusters, and written
+	// follow tells of the Secrets until ctx ends, open makes the feed of one that can be used.
+	follow func(ctx context.Context, publish func([]*source.Remote)) error
+	open   func(of *source.Remote) *feed
+}
+
+// secrets are the Secrets that name clusters (docs/decisions/0026). The engine's mu guards it.
+type secrets struct {
+	secretsConfig
+	cancel   context.CancelFunc // ends follow
+	listed   bool               // they have been listed
+	told     []*source.Remote   // what was published of them last
+	unusable map[string]*source.Remote
+	faults   map[string]string // why a Secret is not followed, or not in full, by its namespace/name
+	// expecting is true from the start of a process until the Secrets have been listed, and the
+	// clusters that they name have: until then no name is denied (rule 7.4).
+	expecting atomic.Bool
+}
+
+// mayBeNamed reports whether a cluster that nothing reads is to stay: a Secret may name it that has not been read yet, or that
+// cannot be used. The caller holds mu.
+func (a *clusters) mayBeNamed(c *cluster) bool {
+	s, name := &a.secrets, c.now.Name
+	return c.bySecret && s.follow != nil && !a.reserved(name) && (!s.listed || s.unusable[name] != nil)
+}
+
+// configureSecrets goes over to what the Corefile says of Secrets now. The caller holds mu.
+func (a *clusters) configureSecrets(to secretsConfig) {
+	s := &a.secrets
+	moved := to.place != s.place
+	if goesOn := !moved && to.same.equal(s.same); goesOn {
+		to.follow = s.follow
+	} else if s.cancel != nil {
+		s.cancel()
+		s.cancel, s.listed = nil, false
+	}
+	if s.secretsConfig = to; moved {
+		s.told, s.unusable, s.faults = nil, nil, nil
+		s.expecting.Store(to.follow != nil)
+	}
+	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
+		gone := f.of != nil && (moved || a.reserved(f.name))
+		if gone {
+			f.end()
+		}
+		return gone
+	})
+	if s.told != nil {
+		a.turnSecrets(s.told, false)
+	}
+}
+
+// followSecrets begins to follow the Secrets, unless that is under way. The caller holds mu.
+func (a *clusters) followSecrets() {
+	s := &a.secrets
+	if s.follow == nil || s.cancel != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(a.ctx)
+	s.cancel = cancel
+	follow := s.follow
+	a.done.Go(func() {
+		if err := follow(ctx, func(all []*source.Remote) { a.setSecrets(ctx, all) }); err != nil && ctx.Err() == nil {
+			a.log.Errorf("following the Secrets that name clusters has ended: %v", err)
+			a.setSecrets(ctx, nil)
+		}
+	})
+}
+
+// setSecrets takes in what Secrets name; nil is that nobody can say. ctx is that of who follows them.
+func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
+	a.mu.Lock()
+	s := &a.secrets
+	switch {
+	case ctx.Err() != nil: // they are looked for elsewhere now
+	case all != nil:
+		first := !s.listed
+		s.listed, s.told = true, all
+		a.turnSecrets(all, first)
+	case !s.listed:
+		s.expecting.Store(false)
+	}
+	a.settle()
+	a.mu.Unlock()
+	a.wake.ring()
+}
+
+// turnSecrets makes the feeds of Secrets what all says. Those that the first list after a start lacks are missing.
+// The caller holds mu, and lets settle follow.
+func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
+	s := &a.secrets
+	wanted := a.chooseSecrets(all)
+	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
+		if f.of == nil || wanted[f.name] != nil && wanted[f.name].Same(f.of) && f.same.text == s.same.text {
+			return false
+		}
+		f.end()
+		return true
+	})
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if a.reads(name) != nil {
+			continue
+		}
+		of := wanted[name]
+		f := s.open(of)
+		f.of, f.same, f.selection = of, feedSettings{text: s.same.text}, a.selection
+		a.log.Infof("cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
+		a.claim(f)
+		a.feeds = append(a.feeds, f)
+		a.begin(f)
+	}
+	i := slices.IndexFunc(a.feeds, func(f *feed) bool { return f.of != nil })
+	if i >= 0 {
+		slices.SortFunc(a.feeds[i:], byAge)
+	}
+	for _, c := range a.known {
+		if c.bySecret && len(a.feedsOf(c.now.UID)) == 0 {
+			a.leaveSecret(c, all, first)
+		}
+	}
+}
+
+// leaveSecret finds out what becomes of a cluster that Secrets named, and which nothing reads now. The caller holds mu.
+func (a *clusters) leaveSecret(c *cluster, all []*source.Remote, first bool) {
+	name := c.now.Name
+	c.awaits = slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
+	of, f := a.secrets.unusable[name], a.reads(name)
+	if f != nil {
+		of = f.of
+	}
+	if of != nil && !c.now.Pools.Equal(of.Pools) { // a right that is taken away goes at once
+		next := *c.now
+		next.As(name, of.Pools)
+		next.Epoch = epochs.Add(1)
+		c.now = &next
+		for k := range c.kinds {
+			c.kinds[k].own = false
+		}
+	}
+	switch gone := slices.ContainsFunc(all, func(of *source.Remote) bool { return of.Name == name && of.Missing }); {
+	case f != nil: // its Secret leads to another server, or to another cluster there
+		c.missing = false
+		if !slices.Contains(c.awaits, f) {
+			c.awaits = append(c.awaits, f)
+		}
+	case a.mayBeNamed(c):
+		c.missing = false
+	case len(c.awaits) > 0 || c.missing:
+	case gone || first:
+		c.missing = true
+		a.log.Warningf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s, or are held by `guard` if they are many. Restore the Secret, or release them with `guard 0` and a reload", name, gatherTime)
+	default:
+		a.log.Infof("cluster %q: its Secret is gone: the cluster is removed", name)
+	}
+}
+
+// reads returns the feed of the Secret of that name; nil for none. The caller holds mu.
+func (a *clusters) reads(name string) *feed {
+	if i := slices.IndexFunc(a.feeds, func(f *feed) bool { return f.of != nil && f.name == name }); i >= 0 {
+		return a.feeds[i]
+	}
+	return nil
+}
+
+// reserved reports whether the Corefile has a cluster of that name. The caller holds mu.
+func (a *clusters) reserved(name string) bool {
+	return slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.of == nil && f.name == name })
+}
+
+// chooseSecrets returns those of all that are to be read, by name, and notes what is wrong with the others. One that is read
+// goes on with what its Secret held last that could be used. The caller holds mu.
+func (a *clusters) chooseSecrets(all []*source.Remote) (wanted map[string]*source.Remote) {
+	s := &a.secrets
+	wanted, s.unusable, s.faults = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
+	// Those that are read go first: they would be removed.
+	all = slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return of.Missing })
+	isRead := func(of *source.Remote) bool { return a.reads(of.Name) != nil }
+	others := slices.DeleteFunc(slices.Clone(all), isRead)
+	for _, of := range append(slices.DeleteFunc(all, func(of *source.Remote) bool { return !isRead(of) }), others...) {
+		switch was := a.reads(of.Name); {
+		case a.reserved(of.Name):
+			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
+		case of.Fault != "" && was != nil:
+			s.faults[of.Secret] = of.Fault + "; the cluster is read as before"
+			as := *was.of
+			as.Pools = of.Pools // which counts at once
+			wanted[of.Name] = &as
+		case of.Fault != "":
+			s.faults[of.Secret], s.unusable[of.Name] = of.Fault, of
+			if a.heard(of.Name) {
+				s.faults[of.Secret] += "; the cluster is answered for as it was, and not read"
+			}
+		case len(wanted) == maxSecrets:
+			s.faults[of.Secret], s.unusable[of.Name] = fmt.Sprintf("there are %d such clusters already, which is the most", maxSecrets), of
+		default:
+			wanted[of.Name] = of
+			if of.Warning != "" {
+				s.faults[of.Secret] = of.Warning
+			}
+		}
+	}
+	return wanted
+}
+
+// heard reports whether anything is known of what a feed reads. The caller holds mu.
+func (a *clusters) heard(name string) bool {
+	return slices.ContainsFunc(a.known, func(c *cluster) bool { return c.now.Name == name }) ||
+		slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.name == name && f.last != nil })
+}
+
+// note says what is wrong with feeds, once, and keeps what others ask for true to the facts. The caller holds mu.
+func (a *clusters) note() {
+	problems, waiting := make(map[string]string), false
+	for secret, fault := range a.secrets.faults {
+		problems["Secret "+secret+", which names a cluster"] = fault
+	}
+	var servers []string
+	for _, k := range a.known {
+		if server := source.ServerIn(k.identity); k.bySecret && server != "" {
+			servers = append(servers, hostOf(server))
+		}
+	}
+	for _, f := range a.feeds {
+		subject, does := "cluster "+strconv.Quote(f.name), "it stands by for it"
+		if f.of != nil {
+			subject = "Secret " + f.of.Secret + ", which names a cluster"
+			servers = append(servers, hostOf(f.of.Config.Host))
+			waiting = waiting || !a.heard(f.name)
+		}
+		if feeds := a.feedsOf(f.uid); len(feeds) > 0 && feeds[0] != f && problems[subject] == "" {
+			if f.of != nil && feeds[0].of == nil {
+				does = "it is not used"
+			}
+			problems[subject] = fmt.Sprintf("it is the cluster %q under another name (both have the same UID of the namespace kube-system): %s", feeds[0].name, does)
+		}
+	}
+	for _, subject := range slices.Sorted(maps.Keys(problems)) {
+		if problems[subject] != a.problems[subject] {
+			a.log.Warningf("%s: %s", subject, problems[subject])
+		}
+	}
+	a.problems = problems
+	if a.secrets.listed && !waiting {
+		a.secrets.expecting.Store(false)
+	}
+	if a.deny != nil {
+		a.deny(servers)
+	}
+}
+
+// unread returns the clusters that Secrets name and of which nothing has been read, with their names and pools. The caller holds mu.
+func (a *clusters) unread() (all []*api.Cluster) {
+	for _, f := range a.feeds {
+		if f.of != nil && !a.heard(f.name) {
+			all = append(all, &api.Cluster{Name: f.name, Pools: f.of.Pools})
+		}
+	}
+	for name, of := range a.secrets.unusable {
+		if !a.heard(name) {
+			all = append(all, &api.Cluster{Name: name, Pools: of.Pools})
+		}
+	}
+	return all
+}

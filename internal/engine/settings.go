@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// settings are what one Corefile makes of an engine. A reload replaces them whole, and parts that are to be as they were go
+// on. They are not changed once they are the engine's, but for what opt has of the time before, which
+// belongs to the compiling goroutine.
+type settings struct {
+	opt       *records.Options
+	reads     source.Selection
+	selection string         // reads as text, but for the kinds
+	guard     *time.Duration // Options.Guard, or its default; nil leaves it as it is
+	feeds     []*feed        // the lines of the Corefile that name clusters
+	secrets   secretsConfig
+	locator   *geo.DB        // nil where the Corefile names no database
+	handed    *geo.DB        // Options.Locator
+	prober    *health.Prober // nil where the Corefile turns that off
+	probing   []any          // what it was made of
+	override  *overrideFile  // nil where the Corefile names none
+	state     *stateWriter   // nil where the Corefile says nothing of one
+	parts     Parts          // what else runs
+}
+
+// Parts are what runs until other settings are put in force, by what each belongs to: those that are among the next ones go on.
+type Parts map[any]func(context.Context)
+
+// settings returns those that are in force; empty ones before there are any. Any goroutine may call it.
+func (e *Engine) settings() *settings {
+	if s := e.inForce.Load(); s != nil {
+		return s
+	}
+	return &settings{}
+}
+
+// Configure makes the engine what a Corefile says, and lets more run as long as that is in force. Where it cannot work, the
+// engine stays as it is.
+func (e *Engine) Configure(cfg *Options, more Parts) error {
+	s, err := e.prepare(cfg)
+	if err != nil {
+		return err
+	}
+	s.parts = more
+	e.apply(s)
+	return nil
+}
+
+// Load puts in force what a Corefile says, and reads and runs nothing: whoever calls it publishes what is answered from.
+func (e *Engine) Load(cfg *Options) error {
+	s, err := e.prepare(cfg)
+	if err == nil {
+		e.inForce.Store(s)
+	}
+	return err
+}
+
+// apply puts s in force. What was answered is answered on, under the new options, until the feeds have listed as much
+// (rule 8.3, docs/decisions/0007).
+func (e *Engine) apply(s *settings) {
+	e.compiling.Lock()
+	defer e.compiling.Unlock()
+	was, prev := e.settings(), e.Snapshot()
+	begins := e.inForce.Load() == nil
+	if !begins {
+		s.opt.Published, s.opt.Health = was.opt.Published, was.opt.Health
+		if prev != nil {
+			s.opt.Denied = prev.Denied()
+		}
+	}
+	e.inForce.Store(s)
+	if s.guard != nil {
+		e.guard.period = *s.guard
+	}
+	e.guard.reloaded = !begins
+	e.mu.Lock()
+	if e.selection, e.deny = s.selection, nil; s.prober != nil {
+		e.deny = s.prober.Deny
+	}
+	e.setFeeds(s)
+	e.readState(s, was)
+	e.resume()
+	e.settle()
+	e.mu.Unlock()
+	if prev != nil {
+		e.compileNow()
+	} else {
+		e.answerFromState()
+	}
+	e.runParts(s)
+	e.mu.Lock()
+	for _, f := range s.feeds {
+		if f.cancel == nil {
+			e.begin(f)
+		}
+	}
+	e.followSecrets()
+	e.settle()
+	e.mu.Unlock()
+}
+
+// setFeeds makes the feeds of the Corefile those of s: those that are to be read as before go on. Clusters that nothing reads any
+// more stay until the new ones have been listed, as the same hosts may stand in both, and go at once where there are none.
+// The caller holds mu.
+func (e *Engine) setFeeds(s *settings) {
+	before := e.feeds
+	for i, f := range s.feeds {
+		f.selection = s.selection
+		if j := slices.IndexFunc(before, func(o *feed) bool { return o.of == nil && o.name == f.name && o.same.equal(f.same) }); j >= 0 {
+			s.feeds[i] = before[j]
+		}
+	}
+	e.feeds = slices.Clone(s.feeds)
+	for _, f := range before {
+		if f.of != nil {
+			e.feeds = append(e.feeds, f)
+		} else if !slices.Contains(s.feeds, f) {
+			f.end()
+		}
+	}
+	e.expectKept(s.feeds)
+	var unread []*feed
+	for _, f := range s.feeds {
+		if f.uid == "" && !e.claim(f) {
+			unread = append(unread, f)
+		}
+	}
+	e.configureSecrets(s.secrets)
+	for _, c := range e.known {
+		c.leaveOut(s.reads.Watches)
+		c.missing = c.missing && !e.reserved(c.now.Name)
+		if len(e.feedsOf(c.now.UID)) == 0 && !slices.ContainsFunc(c.awaits, func(f *feed) bool { return slices.Contains(e.feeds, f) }) {
+			c.awaits = unread
+		}
+	}
+}
+
+// expectKept says whether the first of feeds keeps the registry. The caller holds mu.
+func (e *Engine) expectKept(feeds []*feed) {
+	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.keeps })
+	switch {
+	case i < 0:
+		e.keeping.expect("")
+	case feeds[i].cancel == nil: // a new one
+		e.keeping.expect(feeds[i].name)
+	}
+}
+
+// runParts lets the parts of s run, and ends those that ran and are none of these.
+func (e *Engine) runParts(s *settings) {
+	parts := Parts{e: e.compileLoop, e.failing: e.failing.run}
+	maps.Copy(parts, s.parts)
+	if s.locator != nil && s.locator != s.handed {
+		parts[s.locator] = s.locator.Watch
+	}
+	if s.prober != nil {
+		parts[s.prober] = s.prober.Run
+	}
+	if s.override != nil {
+		parts[s.override] = s.override.watch
+	}
+	if s.state != nil {
+		parts[s.state] = s.state.run
+	}
+	if e.running == nil {
+		e.running = make(map[any]context.CancelFunc)
+		if len(s.feeds) > 1 || s.secrets.follow != nil {
+			e.after(clusterPatience, func() { e.late.Store(true) })
+		}
+	}
+	for part, end := range e.running {
+		if parts[part] == nil {
+			end()
+			delete(e.running, part)
+		}
+	}
+	for part, run := range parts {
+		if e.running[part] == nil {
+			ctx, cancel := context.WithCancel(e.ctx)
+			e.running[part] = cancel
+			e.done.Go(func() { run(ctx) })
+		}
+	}
+}
+
+// prepare makes what a Corefile says, without an effect on what there is. It opens databases, and fails where the Corefile
+// cannot work.
+func (e *Engine) prepare(cfg *Options) (*settings, error) {
+	was := e.settings()
+	s := &settings{opt: cfg.Records(), reads: cfg.Selection, selection: selectionText(cfg.Selection), guard: cfg.Guard}
+	if d := DefaultGuard; s.guard == nil {
+		s.guard = &d
+	}
+	if err := e.readClusters(s, cfg); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.handed, s.locator = cfg.Locator, cfg.Locator; s.locator == nil {
+		if s.locator, err = openGeo(cfg, e.log); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case cfg.Override == "":
+	case was.override != nil && was.override.file.Path == cfg.Override:
+		s.override = was.override
+	default:
+		if s.override, err = openOverrides(cfg.Override, e.log, e.wake.ring); err != nil {
+			return nil, cfg.At("override").Errorf("override: %w", err)
+		}
+	}
+	if s.state, err = e.openState(cfg); err != nil {
+		return nil, err
+	}
+	if !cfg.ProbesOff {
+		servers := apiServers(s.feeds)
+		s.probing = []any{cfg.ProbeAllow, cfg.ProbeDeny, servers}
+		if s.prober = was.prober; s.prober == nil || !reflect.DeepEqual(s.probing, was.probing) {
+			s.prober = health.NewProber(e.proberOptions(cfg, servers))
+		}
+	}
+	return s, nil
+}
+
+// selectionText returns which objects are read, but for their kinds.
+func selectionText(sel source.Selection) string {
+	policies := ""
+	if sel.Policies != nil {
+		policies = sel.Policies.String()
+	}
+	return fmt.Sprintf("namespaces=%q policies=%q", sel.Namespaces, policies)
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// What others see of an engine. Any goroutine may call these.
+
+// Publication is a snapshot, nil for none, with when it was made, and the names of the clusters of which something in it
+// comes from the state on disk, and of those that Secrets name. All change at once: no answer from there goes out as a fresh one.
+type Publication struct {
+	Snapshot            *records.Snapshot
+	FromState, bySecret []string
+	Made                time.Time
+}
+
+// Stale reports whether something comes from the state on disk.
+func (p *Publication) Stale() bool { return len(p.FromState) > 0 }
+
+// Current returns what queries are answered from.
+func (e *Engine) Current() *Publication { return e.now.Load() }
+
+// Snapshot returns the newest snapshot; nil where nothing is known.
+func (e *Engine) Snapshot() *records.Snapshot { return e.now.Load().Snapshot }
+
+// Ended reports whether the engine was stopped: nothing is published any more.
+func (e *Engine) Ended() bool { return e.ended.Load() }
+
+// Locator returns what finds clients; nil where the Corefile names no database.
+func (e *Engine) Locator() *geo.DB { return e.settings().locator }
+
+// Prober returns what checks targets; nil where the Corefile turns that off.
+func (e *Engine) Prober() *health.Prober { return e.settings().prober }
+
+// Selection returns which objects are read.
+func (e *Engine) Selection() source.Selection { return e.settings().reads }
+
+// Options returns what is compiled by.
+func (e *Engine) Options() *records.Options { return e.settings().opt }
+
+// Held returns what the guard holds, by origin of the zone.
+func (e *Engine) Held() []HeldZone {
+	if list := e.guard.shown.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// FailingOpen returns for whom hosts fail open, by host. It must not be changed.
+func (e *Engine) FailingOpen() map[string]string { return *e.failing.open.Load() }
+
+// StateWritten returns when the state on disk was written, zero where this server has not; kept is false where none is kept.
+func (e *Engine) StateWritten() (at time.Time, kept bool) {
+	k := e.settings().state
+	if k == nil {
+		return at, false
+	}
+	if n := k.written.Load(); n != 0 {
+		at = time.Unix(0, n)
+	}
+	return at, true
+}
+
+// Imagine returns the snapshot of now, and what would come of it if objects were applied to a cluster.
+func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Application) (before, after *records.Snapshot, err error) {
+	e.compiling.Lock()
+	defer e.compiling.Unlock()
+	before = e.Snapshot()
+	in := before.Objects()
+	clusters := make([]*api.Cluster, len(in.Clusters))
+	for i, c := range in.Clusters {
+		same := *c
+		same.Changed, same.Inferred = nil, nil
+		if clusters[i] = &same; c.Name == cluster {
+			clusters[i] = c.Applied(applied, how)
+		}
+	}
+	in.Clusters, in.AcquiredChanged, in.SerialsChanged = clusters, nil, nil
+	return before, records.Compile(before, in, e.settings().opt, e.Now()), nil
+}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	statefile "github.com/coredns-kuadrant/kuadrant/internal/state"
+)
+
+// stateRead is what an engine has from the state on disk that is not among its clusters.
+type stateRead struct {
+	// unclaimed are clusters that nothing of the Corefile reads. The state keeps them until
+	// all that are read have been listed: a mistake in the Corefile must not cost it.
+	unclaimed []statefile.Cluster
+	// killed is true where the server that wrote the state has not stopped as it should.
+	killed bool
+	// place is Contents.Place.
+	place string
+	// base are the clusters of the state, where the first answer from them waits for what is kept; nil for none.
+	base []*api.Cluster
+}
+
+// unsaved is how many serials of a zone each run of a server may have published after the
+// state was written, where it did not stop as it should: a source publishes two hundred times a
+// second at most, and the state is written every ten seconds, or where it is large every minute.
+// In a serial with a date that is a month.
+const unsaved = 10_000
+
+// readState reads the state on disk where s has one that was not read yet: serials count from here on, and so do the registry,
+// health and clusters where nothing is known.
+func (e *Engine) readState(s, was *settings) {
+	if s.state == nil || was.state == s.state {
+		return
+	}
+	path := filepath.Join(s.state.dir, statefile.Name)
+	c, err := statefile.Read(s.state.dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		e.log.Warningf("The state in %s is not used: %v; starting without what was known before, and the file is written anew once something has been listed", path, err)
+		return
+	}
+	s.opt.Published = published(c, s.opt.Published)     // counts where nobody keeps serials
+	if err := statefile.GoOn(s.state.dir); err != nil { // the file would be taken for newer than it is
+		e.log.Warningf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
+	}
+	if e.Snapshot() != nil {
+		return
+	}
+	s.opt.Health = make(map[string]health.State)
+	for key, word := range c.Health {
+		if h, ok := health.ParseState(word); ok {
+			s.opt.Health[key] = h
+		}
+	}
+	if e.keeping.waits() {
+		e.keeping.lend(c) // what is kept in the cluster goes on
+	}
+	e.unclaimed, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
+}
+
+// published returns what zones were published with: known, and in its place what c says
+// where that is newer (rule 6.7).
+func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.Kept {
+	all := maps.Clone(known)
+	if all == nil {
+		all = make(map[string]api.Kept)
+	}
+	for zone, kept := range c.Serials {
+		if c.Runs > 0 {
+			kept = api.Kept{Serial: kept.Serial + unsaved*uint32(c.Runs)}
+		}
+		if k, ok := all[zone]; !ok || int32(kept.Serial-k.Serial) > 0 {
+			all[zone] = kept
+		}
+	}
+	return all
+}
+
+// resume makes those clusters of the state known that are read now: it is a feed that is there first. Those that Secrets named are
+// among them: whether one still does is known when the Secrets have been listed. The caller holds mu.
+func (e *Engine) resume() {
+	all := e.unclaimed
+	e.unclaimed = nil
+	for _, one := range all {
+		if !e.resumes(one) || e.cluster(one.UID) != nil || e.heard(one.Name) {
+			e.unclaimed = append(e.unclaimed, one)
+			continue
+		}
+		own := *one.Cluster
+		own.Epoch = epochs.Add(1)
+		k := &cluster{now: &own, identity: one.Identity, bySecret: one.Place != "", heard: one.Heard}
+		for kind := range api.NumKinds {
+			l := &own.Listings[kind]
+			if *l == api.NotWatched || one.Selection != e.selection { // more is read than when the state was written
+				*l, own.ListedIn[kind] = api.NotListed, nil
+			}
+			k.kinds[kind].origin = one.Identity + " " + one.Selection
+			k.kinds[kind].old = own.Count(kind) > 0 || kind.HoldsNames() && !l.Left() && l.Complete()
+			if k.bySecret && kind.HoldsNames() && *l == api.NotListed {
+				*l = api.NotCounted
+			}
+		}
+		k.leaveOut(e.settings().reads.Watches)
+		e.known = append(e.known, k)
+		until := one.Identity + " can be listed"
+		if k.bySecret {
+			until = "the Secret that names it has been read and " + until
+		}
+		e.log.Infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", one.Name, e.settings().state.dir, one.Heard.Format(time.RFC3339), until)
+	}
+	for _, f := range e.feeds {
+		if f.uid == "" {
+			e.claim(f)
+		}
+	}
+	if len(all) > 0 && e.place != "" && e.place == e.secrets.place && len(e.unclaimed) == 0 { // else a Secret may name what was the Corefile's
+		e.secrets.expecting.Store(false) // names were denied in view of the same clusters
+	}
+}
+
+// answerFromState answers from what the state has. The caller holds compiling.
+func (e *Engine) answerFromState() {
+	e.mu.Lock()
+	nothing := len(e.known) == 0
+	e.mu.Unlock()
+	switch {
+	case nothing:
+	case e.killed && e.keeping.waits():
+		// What the file has of serials is older than what was shown last: for what is kept
+		// there is a moment, as compile waits for that.
+		in, from, _ := e.next()
+		e.base, e.guard.origins = in.Clusters, from
+		e.after(keptWait, e.keptUnanswered)
+	default:
+		e.compileNow()
+	}
+}
+
+// keptWait is for how long a server that was killed, and starts from the state on disk, waits
+// until it is said what is kept, or nobody answers.
+const keptWait = time.Second
+
+// resumes reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
+// caller holds mu.
+func (e *Engine) resumes(c statefile.Cluster) bool {
+	if c.Place != "" {
+		return c.Place == e.secrets.place && !e.reserved(c.Name)
+	}
+	return slices.ContainsFunc(e.feeds, func(f *feed) bool { return f.name == c.Name && f.source.Identity() == c.Identity })
+}
+
+// noteFromState says which of the clusters in before are not served from the state on disk any
+// more.
+func (e *Engine) noteFromState(before []string, p *Publication) {
+	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
+		return clusterOf(p.Snapshot, name) == nil || slices.Contains(p.FromState, name)
+	})
+	if len(ended) > 0 {
+		e.log.Infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
+	}
+	if opt := e.settings().opt; !p.Stale() && opt.Health != nil && e.answerable(p) {
+		opt.Health = nil // whatever comes from here on is new; compiling alone reads it
+	}
+}

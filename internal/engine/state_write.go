@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	statefile "github.com/coredns-kuadrant/kuadrant/internal/state"
+)
+
+// When the state is written: writeQuiet after a change, and writePause after the last time, or writeShare times what that
+// took: a million Records must not keep a processor busy.
+const (
+	writeQuiet = time.Second
+	writePause = 10 * time.Second
+	writeShare = 20
+)
+
+// stateWriter writes the state of one engine to disk. Only its goroutine writes while the engine
+// runs, and only stop afterwards.
+type stateWriter struct {
+	of   *Engine
+	dir  string
+	wake bell
+	// written is when the file was, in nanoseconds since 1970; 0 where this engine has not
+	// written it.
+	written atomic.Int64
+
+	next    time.Time // when it may be written again
+	failing string    // why it could not be written the last time; "" where it could
+	left    []string  // the objects that were left out the last time
+}
+
+// openState returns what writes the state, and makes its directory, where the Corefile has one; nil where not.
+func (e *Engine) openState(cfg *Options) (*stateWriter, error) {
+	if cfg.State == "" {
+		return nil, nil
+	}
+	if err := statefile.Prepare(cfg.State); err != nil {
+		return nil, cfg.At("state").Errorf("state: %w", err)
+	}
+	if k := e.settings().state; k != nil && k.dir == cfg.State {
+		return k, nil
+	}
+	return &stateWriter{of: e, dir: cfg.State, wake: newBell()}, nil
+}
+
+// changed says that there is something new. k may be nil.
+func (k *stateWriter) changed() {
+	if k != nil {
+		k.wake.ring()
+	}
+}
+
+// run writes the state after changes, until ctx ends.
+func (k *stateWriter) run(ctx context.Context) {
+	for k.wake.wait(ctx, writeQuiet, k.next) {
+		if !k.save(false) {
+			k.changed()
+		}
+	}
+}
+
+// save writes the state; false says that it is to be tried again. What is wrong is said
+// once.
+func (k *stateWriter) save(stopped bool) bool {
+	begin := time.Now()
+	k.next = begin.Add(writePause)
+	c := k.of.remembered(stopped)
+	if c == nil {
+		return true
+	}
+	_, left, err := statefile.Write(k.dir, c)
+	took := time.Since(begin)
+	k.next = begin.Add(max(writePause, writeShare*took))
+	path := filepath.Join(k.dir, statefile.Name)
+	if err != nil {
+		if k.failing != err.Error() {
+			k.failing = err.Error()
+			k.of.log.Warningf("The state cannot be written to %s: %v; a start without the API server would answer from what is there, and it is tried again", path, err)
+		}
+		return false
+	}
+	if k.failing != "" {
+		k.of.log.Infof("The state is written to %s again", path)
+		k.failing = ""
+	}
+	for _, object := range left {
+		if !slices.Contains(k.left, object) {
+			k.of.log.Warningf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
+		}
+	}
+	k.left = left
+	k.written.Store(c.Written.UnixNano())
+	return true
+}
+
+// remembered returns what is to be kept on disk of what e knows now; nil for nothing. stopped
+// says that nothing will be published after it.
+func (e *Engine) remembered(stopped bool) *statefile.Contents {
+	now := e.Current()
+	snap := now.Snapshot
+	if snap == nil {
+		return nil
+	}
+	objects := snap.Objects()
+	c := &statefile.Contents{Written: e.Now(), Runs: 1, Owners: objects.Acquired.All(), Serials: snap.Published()}
+	if stopped {
+		c.Runs = 0
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	place := e.secrets.place
+	if !e.secrets.expecting.Load() {
+		c.Place = place
+	}
+	for _, of := range objects.Clusters {
+		i := slices.IndexFunc(e.known, func(c *cluster) bool { return c.shown && c.now.Name == of.Name })
+		if i < 0 || !known(of) || !tellsAnything(of) {
+			continue
+		}
+		from := e.known[i]
+		one := statefile.Cluster{Cluster: of, Identity: from.identity, Selection: e.settings().selection, Heard: c.Written}
+		if slices.Contains(now.FromState, of.Name) {
+			one.Heard = from.heard
+		}
+		if from.bySecret {
+			one.Place = place
+		}
+		c.Clusters = append(c.Clusters, one)
+	}
+	if len(c.Clusters) == 0 {
+		return nil // what is on disk is better than nothing
+	}
+	if !e.answerable(now) || now.Stale() {
+		c.Clusters = append(c.Clusters, e.unclaimed...)
+	}
+	c.Health = func(yield func(string, string) bool) {
+		for key, t := range snap.Checks().All() {
+			if w := t.Cell.Load(); w.Known() && !yield(key, w.Found().String()) {
+				return
+			}
+		}
+	}
+	return c
+}
+
+// tellsAnything reports whether something has been listed of a cluster, or is known of it.
+func tellsAnything(c *api.Cluster) bool {
+	for k := range api.NumKinds {
+		if c.Count(k) > 0 || len(c.ListedIn[k]) > 0 || c.Listings[k].Complete() && !c.Listings[k].Left() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/rest"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/controller"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// What is written where the Corefile says nothing.
+const (
+	DefaultWriteQPS   = 50
+	DefaultWriteBurst = 100
+	DefaultLease      = "kuadrant-dns"
+)
+
+// complete returns w with its defaults. context is the namespace that the kubeconfig's context has, "" for none.
+func (w Writing) complete(context string) Writing {
+	w.Namespace, w.Lease = cmp.Or(w.Namespace, ownNamespace(), context, "default"), cmp.Or(w.Lease, DefaultLease)
+	if w.QPS == 0 {
+		w.QPS, w.Burst = DefaultWriteQPS, DefaultWriteBurst
+	}
+	return w
+}
+
+// newWriter returns what writes to a cluster; nil where nothing is to be written. keeps is true where owners and serials are kept
+// in ConfigMaps of the cluster.
+func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected, keeps bool) (*controller.Writer, error) {
+	if as.Mode == "off" {
+		return nil, nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	opts := controller.Options{
+		Cluster: cluster, Config: rc, Namespace: as.Namespace, Lease: as.Lease, Identity: host + "_" + string(uuid.NewUUID()),
+		QPS: float32(as.QPS), Burst: as.Burst, StatusOnly: as.Mode == "status", Selected: selected, Warnf: e.log.Warningf, Infof: e.log.Infof,
+	}
+	if keeps {
+		opts.Keep, opts.Kept, opts.Unanswered = true, e.TakeKept, e.keptUnanswered
+	}
+	w, err := controller.New(opts)
+	if err != nil {
+		return nil, fmt.Errorf("write back to cluster %q: %w", cluster, err)
+	}
+	return w, nil
+}
+
+// Writers returns what writes back to all clusters that there are now.
+func (e *Engine) Writers() (all []*controller.Writer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, f := range e.feeds {
+		if f.unwrite != nil {
+			all = append(all, f.writer)
+		}
+	}
+	return all
+}
+
+// tellWriters tells what there is to say now. Of some clusters something comes from the
+// state on disk, and may be older than what stands there: nothing is said of them, and
+// everything once that has ended.
+func (e *Engine) tellWriters(was, p *Publication) {
+	snap := p.Snapshot
+	for _, w := range e.Writers() {
+		if says := e.SaysOf(snap, w.Cluster()); says != nil {
+			changed := changedOf(was.Snapshot, snap, w.Cluster())
+			if slices.Contains(was.FromState, w.Cluster()) {
+				changed = nil
+			}
+			w.Follow(says, changed)
+		}
+		if e.keepsWith(p) {
+			w.Keep(&keeps{snap: snap, generation: e.keeping.compiled, fromState: p.FromState})
+		}
+	}
+}
+
+// keepsWith reports whether owners and serials are kept of a snapshot in which something comes from the state on disk. Other replicas may know more than a state,
+// which would take names from their owners, and give secondaries old data under a new serial.
+// But a cluster that a Secret names may be away for good: after its time at the start it counts
+// for what is known of it, as if it had been lost while the process ran.
+func (e *Engine) keepsWith(p *Publication) bool {
+	return !slices.ContainsFunc(p.FromState, func(cluster string) bool { return !e.late.Load() || !slices.Contains(p.bySecret, cluster) })
+}
+
+// TellHealth tells writers that something else has been found of targets, by their keys.
+func (e *Engine) TellHealth(snap *records.Snapshot, targets map[string]health.State) {
+	writers := e.Writers()
+	if len(writers) == 0 {
+		return
+	}
+	changed := make(map[string][]api.Ref)
+	for key, before := range targets {
+		e.targetEvent(snap, key, before)
+		for cluster, ref := range snap.Followers(key) {
+			changed[cluster] = append(changed[cluster], ref)
+		}
+	}
+	for _, w := range writers {
+		w.Look(changed[w.Cluster()])
+	}
+}
+
+// changedOf returns the objects of a cluster of which something else may be to be said than
+// in the snapshot before; nil for all.
+func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
+	parents, renewed := snap.ChildrenChanged(), snap.Renewed()
+	now, was := clusterOf(snap, cluster), clusterOf(before, cluster)
+	if parents == nil || renewed == nil || now == nil || was == nil || now.Epoch != was.Epoch {
+		return nil
+	}
+	all := []api.Ref{}
+	add := func(ref api.Ref) { // and, of a policy, the Gateway that it is attached to and the one that it was
+		if all = append(all, ref); ref.Kind != api.KindDNSPolicy {
+			return
+		}
+		for _, c := range []*api.Cluster{was, now} {
+			if p, ok := c.Policies.Get(ref.Name); ok && p.TargetName() != "" {
+				all = append(all, api.Ref{Kind: api.KindGateway, Name: p.TargetName()})
+			}
+		}
+	}
+	for _, ref := range now.Changed { // another generation, at the least
+		add(ref)
+	}
+	for _, r := range snap.Changed() {
+		if r.Cluster == cluster {
+			add(r.Ref)
+		}
+	}
+	for _, group := range renewed {
+		for of, ref := range snap.Contenders(group) {
+			if of == cluster {
+				add(ref)
+			}
+		}
+	}
+	for _, p := range parents {
+		if p.Cluster == cluster {
+			add(p.Of)
+			all = append(all, snap.Existing(cluster, p.Of)...)
+		}
+	}
+	return all
+}
+
+// clusterOf returns a cluster as it was compiled; nil for none.
+func clusterOf(snap *records.Snapshot, name string) *api.Cluster {
+	if snap == nil {
+		return nil
+	}
+	for _, c := range snap.Objects().Clusters {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// says is a controller.Says: what a snapshot says of one cluster's objects.
+type says struct {
+	snap    *records.Snapshot
+	cluster *api.Cluster
+	// lastCheck returns when the last check of a target ended; nil where nothing is checked.
+	lastCheck func(key string) time.Time
+}
+
+// SaysOf returns what there is to say of a cluster; nil where nothing is known of it, or where
+// it comes from the state on disk.
+func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
+	c := clusterOf(snap, cluster)
+	if c == nil || !known(c) || slices.Contains(e.Current().FromState, cluster) {
+		return nil
+	}
+	s := &says{snap: snap, cluster: c}
+	if p := e.settings().prober; p != nil {
+		s.lastCheck = p.LastCheck
+	}
+	return s
+}
+
+// Of implements controller.Says.
+func (s *says) Of(ref api.Ref) *controller.Said {
+	meta := s.cluster.MetaOf(ref)
+	if meta == nil {
+		return nil
+	}
+	said := &controller.Said{UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
+	switch ref.Kind {
+	case api.KindDNSPolicy:
+		said.Verdict = s.snap.StatusNow(s.cluster.Name, ref.Name)
+	case api.KindGateway:
+		said.Verdict = s.snap.Affected(s.cluster.Name, ref.Name)
+	case api.KindDNSRecord:
+		said.Verdict, said.Endpoints = s.snap.RecordStatus(s.cluster.Name, ref.Name)
+	case api.KindProbe:
+		if p, ok := s.snap.ProbeStatus(s.cluster.Name, ref.Name, s.lastCheck); ok {
+			said.Verdict, said.Probe = new(api.Verdict), &p
+		}
+	case api.KindZone:
+		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+		said.Entries, _ = s.snap.Entries(s.cluster.Name, ref.Name)
+		if z, ok := s.cluster.Zones.Get(ref.Name); ok {
+			said.Before = z.Kept
+		}
+	default:
+		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+	}
+	if said.Verdict == nil {
+		return nil
+	}
+	return said
+}
+
+// Objects implements controller.Says.
+func (s *says) Objects(kind api.Kind, yield func(name string) bool) {
+	s.cluster.Names(kind, "")(yield)
+}
+
+// Meta implements controller.Says.
+func (s *says) Meta(ref api.Ref) *api.Meta { return s.cluster.MetaOf(ref) }
+
+// Children implements controller.Says.
+func (s *says) Children(of api.Ref) []api.Child { return s.snap.Children(s.cluster.Name, of) }
+
+// Settled implements controller.Says.
+func (s *says) Settled(of api.Ref) bool {
+	if l := s.cluster.Listings[api.KindGateway]; of.Kind == api.KindDNSPolicy && (!l.Complete() || l.Left()) {
+		return false
+	}
+	return !s.snap.Waits(s.cluster.Name, of)
+}
+
+// Listed implements controller.Says.
+func (s *says) Listed(kind api.Kind) bool { return s.cluster.Listings[kind] == api.Listed }
