@@ -66,8 +66,8 @@ func ownTarget(rr *dns.SVCB) string {
 	return rr.Target
 }
 
-// isAlias tells whether rr is a service binding that leads to those of another name, which are
-// of use to whoever asks for it (RFC 9460 §4.1).
+// isAlias reports whether rr is a service binding that leads to those of another name, which
+// the client needs next (RFC 9460 §4.1).
 func isAlias(rr dns.RR) bool {
 	switch rr := rr.(type) {
 	case *dns.SVCB:

@@ -12,14 +12,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// clusterEdit is the next version of a clusterState.
+// clusterEdit is the next version of a status.Cluster.
 type clusterEdit struct {
 	in       *api.Cluster
 	state    *status.Cluster
 	targets  *tree.Edit[*endpoint.Target]
 	verdicts *tree.Edit[*api.Verdict]
 	records  *tree.Edit[*endpoint.Record]
-	// again are the namespaces in which all is made again that Secrets may say something for.
+	// again are the namespaces in which everything is made again that depends on Secrets.
 	again []string
 	// renewed are the DNSRecords that were made anew, some of them perhaps gone.
 	renewed []string
@@ -58,9 +58,9 @@ func (c *compiler) attach() {
 }
 
 // changes returns, for each Gateway, the policies that come and go. A Gateway
-// that changed itself has an entry too. before is nil where everything is new;
-// the Gateways are about in the order of their names then, which spares the
-// trees a search all over for each.
+// that changed itself is among them. before is nil where everything is new;
+// the Gateways are roughly in the order of their names then, which keeps
+// changes to the trees close together.
 func (e *clusterEdit) changes(c *compiler, before *api.Cluster) []*policyChange {
 	n := len(e.in.Changed)
 	if before == nil {
@@ -94,7 +94,7 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster) []*policyChange 
 		case api.KindGateway:
 			at(ref.Name)
 		case api.KindDNSRecord:
-			c.toldElsewhere(e, before, ref.Name)
+			c.lookElsewhere(e, before, ref.Name)
 		case api.KindDNSPolicy:
 			if p, ok := before.Policies.Get(ref.Name); ok {
 				ch := at(p.TargetName())
@@ -179,8 +179,8 @@ func (ch *groupChange) lose(who *endpoint.Contender) {
 	ch.drop[who] = struct{}{}
 }
 
-// findAgain finds the namespaces of a cluster in which all is made again that Secrets may say something for: those with a Secret
-// that has changed, and those of a line of the registry that has changed and names a Secret which does not exist.
+// findAgain finds the namespaces of a cluster in which everything is made again that depends on Secrets: those with a Secret that
+// has changed, and those of a line of the registry that has changed and names a Secret which does not exist.
 func (c *compiler) findAgain(e *clusterEdit) {
 	add := func(namespace string) {
 		if !slices.Contains(e.again, namespace) {
@@ -206,8 +206,9 @@ func (c *compiler) findAgain(e *clusterEdit) {
 	}
 }
 
-// toldElsewhere has it said anew what another controller says of a policy, where one of its DNSRecords has changed.
-func (c *compiler) toldElsewhere(e *clusterEdit, before *api.Cluster, name string) {
+// lookElsewhere has the policies looked at whose DNSRecord of that namespace/name has changed, where another controller serves
+// them: its word is on the DNSRecord.
+func (c *compiler) lookElsewhere(e *clusterEdit, before *api.Cluster, name string) {
 	was, _ := before.DNSRecords.Get(name)
 	is, _ := e.in.DNSRecords.Get(name)
 	for _, r := range [...]*api.DNSRecord{was, is} {

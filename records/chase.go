@@ -164,13 +164,13 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 	}
 }
 
-// owns tells whether one of rrs is a CNAME at name, however the query spells it. A DNAME
+// owns reports whether one of rrs is a CNAME at name, however the query spells it. A DNAME
 // may well lead to its own owner.
 func owns(rrs []dns.RR, name string) bool {
 	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return zone.IsCNAME(rr) && strings.EqualFold(rr.Header().Name, name) })
 }
 
-// follow appends what q finds in z to a's answer; it tells whether the answer
+// follow appends what q finds in z to a's answer; it reports whether the answer
 // may go on from there.
 func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat bool) bool {
 	n, turn := z.Search(q.Name, q.Type)

@@ -75,17 +75,17 @@ type compiler struct {
 	// reread are the contenders of owners that cannot be read, as far as they differ from those before.
 	reread   []owner.Reread
 	registry owner.Registry
-	// losses are those of names that have been looked at for verdicts.
+	// losses has what keeps Records from being served, by the names that have been looked at for verdicts.
 	losses zone.LossMemo
 	// looked are the objects of which something else may be to be said than before.
 	looked []object
-	// recorded is true where there may be entries: Records, or objects with endpoints.
+	// recorded is true where names may have Records: there are some, or objects with endpoints.
 	recorded bool
-	// servers has who names which servers, by the server's name from the root and object: how many NS Records do.
+	// servers counts the NS Records that name a server, by the server's name from the root and by object: see noteServer.
 	servers *tree.Edit[int]
 	// bars are those of the group that is being built, by host; nil where there are no Records.
 	bars map[string]zone.Bar
-	// base is the key of that group, and baseOwner has that name; nil for nobody.
+	// base is the key of that group; baseOwner owns the name, nil for nobody.
 	base      string
 	baseOwner *endpoint.Contender
 	// builder is used for one group after the other.
@@ -138,9 +138,7 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 func (c *compiler) openClusters() (expected int) {
 	for i, cluster := range c.next.In.Clusters {
 		c.next.complete = c.next.complete && cluster.Complete()
-		e := &clusterEdit{
-			in: cluster, state: &status.Cluster{Name: cluster.Name, UID: cluster.UID},
-		}
+		e := &clusterEdit{in: cluster, state: &status.Cluster{Name: cluster.Name, UID: cluster.UID}}
 		n := len(cluster.Changed)
 		if c.prev == nil {
 			n = cluster.Policies.Len()
@@ -148,8 +146,6 @@ func (c *compiler) openClusters() (expected int) {
 		expected += n
 		if c.prev != nil {
 			*e.state = *c.prev.Clusters[i]
-		}
-		if c.prev != nil {
 			c.findAgain(e)
 		}
 		e.targets, e.verdicts, e.records = e.state.Targets.Edit(), e.state.Verdicts.Edit(), e.state.Records.Edit()
@@ -158,6 +154,7 @@ func (c *compiler) openClusters() (expected int) {
 	return expected
 }
 
+// newBuilder returns a builder that looks into the compile under way.
 func (c *compiler) newBuilder() pool.Builder {
 	return pool.Builder{
 		Zone: c.optionsAt,
@@ -267,8 +264,8 @@ func (c *compiler) openZones() {
 	}
 	for _, in := range c.next.In.Clusters {
 		for _, ref := range in.Changed {
-			if f := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && f != nil && f.Problem == nil {
-				c.edit(set.Index[f.FQDN]) // its status says something else
+			if a := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && a != nil && a.Problem == nil {
+				c.edit(set.Index[a.FQDN]) // its status says something else
 			}
 		}
 	}
@@ -297,11 +294,10 @@ func (c *compiler) nodeAt(name string) *zone.Node {
 	if e := c.edits[i]; e != nil {
 		return e.Node(name)
 	}
-	n := c.zones[i].Node(name)
-	return n
+	return c.zones[i].Node(name)
 }
 
-// placeOf tells where a host lies (rule 1.6).
+// placeOf returns where a host lies (rule 1.6).
 func (c *compiler) placeOf(host string) endpoint.Placement {
 	i := c.zoneOf(rdata.Base(host))
 	if i < 0 {
@@ -316,7 +312,7 @@ func (c *compiler) placeOf(host string) endpoint.Placement {
 	return endpoint.InZone
 }
 
-// mayPublish tells what keeps an object from publishing data of a type at a host, which
+// mayPublish returns what keeps an object from publishing data of a type at a host, which
 // lies in a zone; nil for nothing (rule 5.1).
 func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem {
 	return c.next.Opt.MayPublish(&c.zones[c.zoneOf(rdata.Base(host))].Zone, m, host, rtype)
@@ -355,7 +351,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 	return s
 }
 
-// hasOther tells whether the Records at a name of the group that is being built have data
+// hasOther reports whether the Records at a name of the group that is being built have data
 // that stand beside what is steered there.
 func (c *compiler) hasOther(name string) bool {
 	i := c.zoneOf(name)

@@ -21,7 +21,7 @@ type Explanation struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Zone string `json:"zone"`
-	// Client is the address that was looked for; it is not valid where none was given.
+	// Client is the address that was looked up; it is not valid where none was given.
 	Client netip.Addr `json:"client"`
 	// Location is what is known of the client; nil where the answer does not depend on it, or nothing can look it up.
 	Location *Location `json:"location,omitempty"`
@@ -97,9 +97,9 @@ type Loser struct {
 	Why string `json:"why"`
 }
 
-// Explain is Lookup, and tells how it came to the answer: it is that very way, taken down while the answer was found. a
-// must be zero, and holds what Lookup would have found at that moment. z is the zone that q.Name lies in, as for Lookup.
-// Explain is pure but for the health cells that it reads; any number of goroutines may call it.
+// Explain does what Lookup does, and returns how it came to the answer, taken down on the way. a must be zero, and gets
+// what Lookup would have found at that moment. z is the zone that q.Name lies in, as for Lookup. Explain is pure but for
+// the health cells that it reads; any number of goroutines may call it.
 func (s *Snapshot) Explain(z *zone.Zone, q *Query, a *Answer) *Explanation {
 	traced := *q
 	traced.trail = new(trail)
@@ -203,7 +203,7 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 	}
 }
 
-// losers returns who else wants what is steered at a name, in the order of contender.older.
+// losers returns who else wants what is steered at a name, in the order of Contender.Older.
 func (s *Snapshot) losers(name string) (all []Loser) {
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(name))
 	if !ok {
@@ -226,9 +226,9 @@ func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []status.Object) {
 		return nil
 	}
 	seen := make(map[status.Object]bool)
-	for _, e := range n.Records {
-		if e.RR != nil && e.RR.Header().Rrtype == rtype {
-			of := status.Object{Cluster: e.Record.Cluster, Kind: e.ObjectKind().String(), Name: e.Record.Name}
+	for _, r := range n.Records {
+		if r.RR != nil && r.RR.Header().Rrtype == rtype {
+			of := status.Object{Cluster: r.Record.Cluster, Kind: r.ObjectKind().String(), Name: r.Record.Name}
 			if !seen[of] {
 				seen[of] = true
 				all = append(all, of)
@@ -238,7 +238,7 @@ func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []status.Object) {
 	if all == nil && zone.OfType(z.Fixed[n.Name], rtype) != nil {
 		all = []status.Object{{Kind: kindCorefile}}
 	}
-	slices.SortFunc(all, func(a, b status.Object) int { // entries are in the order in which they came
+	slices.SortFunc(all, func(a, b status.Object) int { // Records are in the order in which they came
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Cluster, b.Cluster))
 	})
 	return all
@@ -262,7 +262,7 @@ func (s *Snapshot) whyEnds(h *hop) string {
 	return ""
 }
 
-// whyUnread says whose the name is, who cannot be read.
+// whyUnread names the owner that cannot be read, of the name or of the zone.
 func (s *Snapshot) whyUnread(h *hop) string {
 	if h.zone.Unread != nil {
 		return h.zone.UnreadZone().Message

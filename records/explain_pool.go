@@ -21,7 +21,7 @@ type Choice struct {
 	// They are "" where there was none to draw.
 	Class string     `json:"class,omitempty"`
 	Match pool.Match `json:"match,omitempty"`
-	// Members are all of the name, in the order of their objects' age.
+	// Members are those of the name, chosen or not, in the order of their objects' age.
 	Members []Candidate `json:"members"`
 }
 
@@ -45,7 +45,7 @@ type AddressState struct {
 	// Address is the address, or the hostname.
 	Address string `json:"address"`
 	// Class is how good it was: up, unknown, drained, drained-unknown, down, drained-down or forced-down, the best first.
-	// Answered tells whether it is in the answer.
+	// Answered reports whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
 	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or "not programmed"; "" for
@@ -100,7 +100,10 @@ func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
 	made := Choice{Group: d.Group(), Members: make([]Candidate, len(p.Members))}
 	for i := range p.Members {
 		m, o := &p.Members[i], d.Of(i)
-		made.Members[i] = Candidate{endpoint.TrimDot(m.ID), status.ObjectOf(m.Of.Kind, m.Of.Object), gatewayName(m), p.Groups[m.Group].Geo(), m.Weight, o}
+		made.Members[i] = Candidate{
+			Member: endpoint.TrimDot(m.ID), Owner: status.ObjectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m),
+			Geo: p.Groups[m.Group].Geo(), Weight: m.Weight, Outcome: o,
+		}
 		if o.Verdict == pool.VerdictTaken {
 			made.Class, made.Match = o.Class, o.Match
 		}

@@ -114,7 +114,7 @@ func (c *compiler) countConflicts(g *status.NameGroup, n int) {
 }
 
 // buildGroup decides who owns what in g and leaves the names with their data in
-// c.builder.names.
+// c.builder.Names.
 func (c *compiler) buildGroup(key string, g *status.NameGroup, names []string) {
 	clear(c.builder.Names)
 	c.builder.Notes, c.builder.Dropped, c.bars = nil, nil, nil

@@ -1,13 +1,11 @@
 package records
 
-import (
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
-)
+import "github.com/coredns-kuadrant/kuadrant/records/rdata"
 
 // lookHidden has the objects looked at that have data at or below names where NS records or a DNAME have come, gone or changed.
 func (c *compiler) lookHidden() {
 	if c.prev == nil {
-		return // all are told of
+		return // all are looked at
 	}
 	turned := make(map[string]struct{})
 	for i, e := range c.edits {

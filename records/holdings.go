@@ -66,7 +66,7 @@ func (s *Snapshot) recordHoldings(z *zone.Zone, yield func(string, api.Owner) bo
 	return true
 }
 
-// onRecord tells whether an object is on record under a key.
+// onRecord reports whether an object is on record under a key.
 func (s *Snapshot) onRecord(key string, kind api.Kind, m *api.Meta) bool {
 	o, ok := s.In.Registered(key)
 	return ok && o.Is(kind, m)

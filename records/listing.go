@@ -175,7 +175,7 @@ func sourcesAt(z *zone.Zone, n *zone.Node) (all []status.Object, more int) {
 	return all, more
 }
 
-// addressedByCorefile tells whether a name has addresses that the Corefile gives it.
+// addressedByCorefile reports whether a name has addresses that the Corefile gives it.
 func addressedByCorefile(z *zone.Zone, n *zone.Node) bool {
 	return slices.ContainsFunc([]uint16{dns.TypeA, dns.TypeAAAA}, func(rtype uint16) bool {
 		return slices.Contains(sources(z, n, rtype), status.Object{Kind: kindCorefile})

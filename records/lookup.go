@@ -19,9 +19,9 @@ type Query struct {
 	// Owner is Name as the answer should spell it (rule 7.2).
 	Owner string
 	Type  uint16
-	// Signed is true where the answer is signed once it is found (rule 7.6). Within tells which zones are signed like the
-	// one that is asked, by their origins: a chain ends where it would leave them, and the client's resolver goes on. nil
-	// stands for all.
+	// Signed is true where the answer is signed once it is found (rule 7.6). Within reports whether the zone of an
+	// origin is signed like the one that is asked: a chain ends where it would leave these, and the client's resolver goes
+	// on. nil stands for all zones.
 	Signed bool
 	Within func(origin string) bool
 	// Client is where the client is (rule 3.1).
@@ -53,8 +53,7 @@ type Answer struct {
 
 // Steering says how a steered answer was chosen. It is zero for other answers.
 type Steering struct {
-	// owner and member are what Owner and Member tell of: reading them costs memory accesses that most answers have no use
-	// for.
+	// owner and member are what Owner and Member read: that costs memory accesses, which most answers do not need.
 	owner  *endpoint.Contender
 	member *pool.Member // nil for simple answers
 	// Geo is the code of the chosen member's group, "*" where it has none; GeoClass is its geo.Class.
@@ -62,7 +61,7 @@ type Steering struct {
 	Class         pool.Class
 }
 
-// Steered tells whether a policy owns the name.
+// Steered reports whether an object owns the name as steered data.
 func (s *Steering) Steered() bool { return s.owner != nil }
 
 // Owner returns the namespace/name of the object that owns the name, "" for none.
@@ -92,7 +91,7 @@ func (s *Snapshot) Lookup(z *zone.Zone, q *Query, a *Answer) {
 	}
 }
 
-// find is Lookup without what signing asks for.
+// find does what Lookup does, but for what signing asks for.
 func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	n, turn := z.Search(q.Name, q.Type)
 	q.trail.hop(z, q, n, turn)
@@ -187,6 +186,7 @@ func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	}
 }
 
+// answerSteered puts the steered data of a type into a, where there are any.
 func answerSteered(s *pool.Steered, q *Query, rtype uint16, a *Answer) {
 	fam, ok := pool.FamilyOf(rtype)
 	switch data := s.Data.(type) {

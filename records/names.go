@@ -8,9 +8,8 @@ import (
 
 // What a zone is, and how it changes: see package zone.
 type (
-	Zone     = zone.Zone
-	Delta    = zone.Delta
-	Proposal = zone.Proposal
+	Zone  = zone.Zone
+	Delta = zone.Delta
 )
 
 // What is checked: see package pool.

@@ -31,11 +31,11 @@ func (c *compiler) place() {
 	}
 }
 
-// placeAt makes rec the Record of that namespace/name; nil for none.
+// placeAt puts rec in place of the Record of that namespace/name; nil for none.
 func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if c.prev != nil {
 		if old, ok := e.records.Get(name); ok && old.RR != nil {
-			c.dropEntry(old)
+			c.dropRecord(old)
 		} else if ok {
 			e.state.Unplaced--
 		}
@@ -49,20 +49,20 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	e.records.Set(rec.Name, placed)
 	if placed.RR == nil {
 		e.state.Unplaced++
+		return
 	}
-	if placed.RR != nil {
-		c.edit(c.zoneOfEntry(placed)).Add(placed)
-		c.touch(placed, 1)
-	}
+	c.edit(c.zoneOfRecord(placed)).Add(placed)
+	c.touch(placed, 1)
 }
 
-// dropEntry takes an entry away from its name, in the zone that it was in.
-func (c *compiler) dropEntry(old *endpoint.Record) {
-	c.edit(c.zoneOfEntry(old)).Drop(old)
+// dropRecord takes a Record away from its name, in the zone that it was in.
+func (c *compiler) dropRecord(old *endpoint.Record) {
+	c.edit(c.zoneOfRecord(old)).Drop(old)
 	c.touch(old, -1)
 }
 
-func (c *compiler) zoneOfEntry(e *endpoint.Record) int { return c.next.Table.Index[e.Zone()] }
+// zoneOfRecord returns the place of the zone that a Record lies in.
+func (c *compiler) zoneOfRecord(r *endpoint.Record) int { return c.next.Table.Index[r.Zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
 // where there is one. n Records come to the name: one, or -1 for one that goes.
@@ -78,7 +78,7 @@ func (c *compiler) touch(r *endpoint.Record, n int) {
 	}
 	c.changeKnown(endpoint.GroupKey(name))
 	if r.Origin == 0 && r.RR.Header().Rrtype == dns.TypeNS {
-		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfEntry(r)].Nameservers()[0].Name)) // it stands in, or does not any more
+		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfRecord(r)].Nameservers()[0].Name)) // it stands in, or does not any more
 	}
 }
 

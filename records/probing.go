@@ -97,8 +97,8 @@ func (c *compiler) endAlone(p *api.HealthCheckProbe) {
 // subjects are what probes of one namespace are about.
 type subjects struct {
 	addresses map[string]bool
-	// about holds an address, a slash, and each beginning of a key's part that
-	// finds one of the probes.
+	// about holds an address, a slash, and each of Beginnings, for what one of the
+	// probes is about.
 	about map[string]bool
 }
 
@@ -113,8 +113,8 @@ func (s *subjects) add(b *pool.Builder, p *api.HealthCheckProbe) {
 	}
 }
 
-// meet tells whether one of the probes is meant for a contender, which meant has been
-// returned for. at is the addresses of s.
+// meet reports whether one of the probes is meant for a contender. at is the addresses of s, meant
+// what Builder.Meant returns of the contender.
 func (s *subjects) meet(c *endpoint.Contender, at status.TargetSet, meant []string) bool {
 	for address := range at.In(c.Targets) {
 		for _, about := range meant {

@@ -12,7 +12,7 @@ import (
 )
 
 // Published yields what each zone is published with, by its origin: those that are served,
-// and the last serials of some that were before, here or by whoever ran here before.
+// and the last serials of some that were before, by this process or one that ran here before.
 func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 	return func(yield func(string, api.Kept) bool) {
 		for _, z := range s.Served {

@@ -47,8 +47,8 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 			for _, who := range old.Contenders {
 				c.change(who).lose(who)
 			}
-			for _, r := range old.Publisher.Entries {
-				c.dropEntry(r)
+			for _, r := range old.Publisher.Records {
+				c.dropRecord(r)
 			}
 		}
 	}
@@ -67,8 +67,8 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 		ch := c.change(who)
 		ch.add = append(ch.add, who)
 	}
-	for _, r := range t.Publisher.Entries {
-		c.edit(c.zoneOfEntry(r)).Add(r)
+	for _, r := range t.Publisher.Records {
+		c.edit(c.zoneOfRecord(r)).Add(r)
 		c.touch(r, 1)
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // leadOn puts what q meets at n, where a search in z ends, into a: a referral, or the DNAME with the CNAME that it
-// makes. on tells whether the search goes on at that CNAME.
+// makes. on reports whether the search goes on at that CNAME.
 func leadOn(z *zone.Zone, n *zone.Node, q *Query, a *Answer) (on bool) {
 	if n.Name != z.Origin() {
 		if ns := zone.OfType(n.Static, dns.TypeNS); ns != nil {

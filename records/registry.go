@@ -55,16 +55,16 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		return api.Owner{}, false // the Corefile's, or nobody's
 	}
 	if kept, ok := s.In.Registered(host); ok {
-		for _, e := range byAge {
-			if !e.Beside && e.Record.SameNamespace(&first.Record.Meta) && kept.Is(e.ObjectKind(), &e.Record.Meta) {
-				first = e // no line is written anew for an older one
+		for _, r := range byAge {
+			if !r.Beside && r.Record.SameNamespace(&first.Record.Meta) && kept.Is(r.ObjectKind(), &r.Record.Meta) {
+				first = r // no line is written anew for an older one
 			}
 		}
 	}
 	return s.line(first.ObjectKind(), &first.Record.Meta), true
 }
 
-// line returns what the registry is to say of an object that owns a name.
+// line returns the registry's line of an object that owns a name.
 func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}
 	for _, c := range s.In.Clusters {
@@ -75,7 +75,7 @@ func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 	return o
 }
 
-// lineOf is line of a contender that owns its host.
+// lineOf returns the registry's line of a contender that owns its host.
 func (s *Snapshot) lineOf(who *endpoint.Contender) api.Owner {
 	o := s.line(who.Kind, who.By)
 	if who.Via != nil {

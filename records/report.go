@@ -40,7 +40,8 @@ func (c *compiler) sortLooked() {
 	c.looked = slices.Compact(c.looked)
 }
 
-// report says what became of the objects that are looked at. Verdicts of policies are kept; all others are made where somebody asks.
+// report compares what is said of the objects that are looked at with what was said before. Verdicts of policies are kept; all
+// others are made where somebody asks.
 func (c *compiler) report() {
 	c.lookHidden()
 	c.sortLooked()
@@ -149,8 +150,8 @@ func (c *compiler) lookAll() {
 				}
 			}
 		}
-		for e := range s.Spoken(c.losses.Losses) {
-			c.look(e.Record.Cluster, api.KindRecord, e.Record.Name)
+		for r := range s.Spoken(c.losses.Losses) {
+			c.look(r.Record.Cluster, api.KindRecord, r.Record.Name)
 		}
 	}
 	if c.old == nil {
@@ -161,9 +162,9 @@ func (c *compiler) lookAll() {
 		if i := slices.IndexFunc(c.next.Clusters, func(c *status.Cluster) bool { return c.Name == before.Name }); i >= 0 {
 			now = c.next.Clusters[i]
 		}
-		for name, e := range now.Records.All() {
+		for name, r := range now.Records.All() {
 			was, ok := before.Records.Get(name)
-			if !ok || was.Name != e.Name || was.Zone() != e.Zone() || c.old.ParentOf(was) != c.next.ParentOf(e) {
+			if !ok || was.Name != r.Name || was.Zone() != r.Zone() || c.old.ParentOf(was) != c.next.ParentOf(r) {
 				c.look(before.Name, api.KindRecord, name)
 			}
 		}

@@ -12,20 +12,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// Who names a server is kept by the server's name, so that its verdict can follow what becomes
-// of the server's addresses, wherever they lie.
+// NS Records are kept by the name of their server, so that their verdicts can follow what
+// becomes of the server's addresses, wherever these lie.
 
 // fieldMark stands between the parts of a key of compiler.servers, of which the first is the
 // server's name from the root: no name has it.
 const fieldMark = "\x01"
 
-// noteServer keeps that an NS Record names its server: n is 1 where it comes, -1 where it goes.
-func (c *compiler) noteServer(e *endpoint.Record, n int) {
-	ns, ok := e.RR.(*dns.NS)
+// noteServer counts an NS Record by its server: n is 1 where it comes, -1 where it goes.
+func (c *compiler) noteServer(r *endpoint.Record, n int) {
+	ns, ok := r.RR.(*dns.NS)
 	if !ok {
 		return
 	}
-	at := strings.Join([]string{rdata.FromRoot(ns.Ns), e.Record.Cluster, strconv.Itoa(int(e.ObjectKind())), e.Record.Name}, fieldMark)
+	at := strings.Join([]string{rdata.FromRoot(ns.Ns), r.Record.Cluster, strconv.Itoa(int(r.ObjectKind())), r.Record.Name}, fieldMark)
 	before, _ := c.servers.Get(at)
 	if before+n == 0 {
 		c.servers.Delete(at)

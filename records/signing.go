@@ -75,5 +75,5 @@ func (s *Snapshot) vouched(q *Query, rrs []dns.RR) []dns.RR {
 	}))
 }
 
-// within tells whether the answer may hold records of z.
+// within reports whether the answer may hold records of z.
 func (q *Query) within(z *zone.Zone) bool { return q.Within == nil || q.Within(z.Origin()) }

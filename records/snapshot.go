@@ -23,19 +23,21 @@ type Snapshot struct {
 	input  api.Objects
 	behind bool
 	still  []string
-	// generation counts the snapshots since the first, for zoneEdit.id.
+	// generation counts the snapshots since the first; each is the id of its edits of zones.
 	generation uint32
-	// servers is compiler.servers.
-	servers  tree.Map[int]
-	complete bool
-	unread   owner.Lines
-	allRead  bool // see owner.AllRead
+	// servers counts the NS Records that name a server, by compiler.noteServer's keys.
+	servers tree.Map[int]
+	// complete is true where every source has been listed, allRead where owner.AllRead reports so.
+	complete, allRead bool
+	// unread are the lines of the registry whose objects cannot be read.
+	unread owner.Lines
 
+	// changed, renewed and parents are what Changed, Renewed and ChildrenChanged return.
 	changed []Reported
-	renewed []string    // the keys of groups
-	parents []ParentRef // see ChildrenChanged
+	renewed []string
+	parents []ParentRef
 	// retired are the last versions of zones that were served before and are not
-	// now, by origin: they may come back (rule 6.7). It is shared, as zoneSet is.
+	// now, by origin: they may come back (rule 6.7). Snapshots share it, as they do Table.
 	retired map[string]zone.Numbered
 }
 
@@ -47,26 +49,26 @@ type Reported struct {
 	Verdict *api.Verdict
 }
 
-// denies tells whether name is denied where it does not exist: what has not been
-// listed does not keep it from being known.
+// denies reports whether name is denied where it does not exist: no source that is
+// not listed yet could hold it.
 func (s *Snapshot) denies(name string) bool {
 	return s.complete || s.stoodIn(name)
 }
 
-// Lists tells whether every source that could hold names of z, one of s's zones, has been listed, and no host of it waits
+// Lists reports whether every source that could hold names of z, one of s's zones, has been listed, and no host of it waits
 // for Secrets: nothing is missing from it (rule 7.4).
 func (s *Snapshot) Lists(z *zone.Zone) bool {
 	return s.denies(z.Origin()) && z.Unread == nil && z.UnreadNames == 0
 }
 
-// stoodIn tells whether a name was denied before a reload: what was known then stands in for
+// stoodIn reports whether a name was denied before a reload: what was known then stands in for
 // what is not listed.
 func (s *Snapshot) stoodIn(name string) bool {
 	return slices.ContainsFunc(s.Opt.Denied, func(origin string) bool { return rdata.IsSubdomain(origin, name) })
 }
 
 // Denied returns names whose descendants are denied where they do not exist:
-// zones, and what Options.Denied has in one.
+// origins of zones, and names of Options.Denied that lie in a zone. None lies below another.
 func (s *Snapshot) Denied() (origins []string) {
 	known := make(map[string]bool)
 	add := func(name string) {

@@ -17,14 +17,15 @@ import (
 // Compile does both at once. Where compiling from nothing takes long, CompileLeaves lets leaves change under the structure that
 // there is, and Rebase goes on from what was compiled meanwhile.
 
-// CompileLeaves is Compile with the structure of prev, which is not nil: what else differs in in stays as it was, and Behind reports
-// it. A cluster that is read in another way stands still as a whole, and so does the registry where a line of a Zone is another one.
+// CompileLeaves makes the snapshot of in with the structure of prev, which is not nil: what differs in the structure stays as it
+// was, and Behind reports that. A cluster that is read in another way stands still as a whole, and so does the registry where a
+// line of a Zone differs.
 func CompileLeaves(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	return compileOn(prev, prev, in, opt, now)
 }
 
 // Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine.
-// What in says has changed counts from what base was compiled from. It is Behind where the structure is another one again.
+// What in says has changed counts from what base was compiled from. The snapshot is Behind where the structure differs again.
 func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if !base.Checked.SameCells(&last.Checked) { // both have begun to check the same
 		return compile(nil, last, nil, in, opt, now)

@@ -17,7 +17,7 @@ type hop struct {
 	zone       *zone.Zone
 	name       string
 	rtype      uint16
-	node, turn *zone.Node // as Zone.search has them
+	node, turn *zone.Node // as Zone.Search returns them
 	// again is true where the name was looked at before, and another choice is made.
 	again bool
 	// traces are what was found of its data: of a set once, of a view for each choice.

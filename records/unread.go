@@ -71,9 +71,9 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 	return z.Unread == nil && (n == nil || !n.Unread()), true
 }
 
-// Unserved tells whether a zone below one of the Corefile is known to be none: everything has been
-// read, and no Zone has that name, or has none yet. What the Corefile itself names is another
-// matter: servers with an older Corefile may serve it still.
+// Unserved reports whether nobody can serve a zone of that origin below one of the Corefile:
+// everything has been read, and no Zone has the name, or may still get it. What the Corefile itself
+// names is another matter: servers with an older Corefile may serve it still.
 func (s *Snapshot) Unserved(origin string) bool {
 	if !s.allRead || s.Zone(origin) == nil {
 		return false
@@ -82,9 +82,9 @@ func (s *Snapshot) Unserved(origin string) bool {
 		return false
 	}
 	for _, admissions := range s.Table.Admissions {
-		for _, f := range admissions {
-			mayBe := f.Problem == nil || f.Problem.Reason == endpoint.ReasonParentMissing || f.Problem.Reason == endpoint.ReasonParentPending
-			if f.FQDN == "" && mayBe || f.FQDN == origin {
+		for _, a := range admissions {
+			mayBe := a.Problem == nil || a.Problem.Reason == endpoint.ReasonParentMissing || a.Problem.Reason == endpoint.ReasonParentPending
+			if a.FQDN == "" && mayBe || a.FQDN == origin {
 				return false
 			}
 		}

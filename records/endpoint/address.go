@@ -15,9 +15,10 @@ import (
 type leaf struct {
 	// cluster is the name in a multi-cluster address, "" for the cluster that
 	// holds the Gateway.
-	cluster   string
-	V4, V6    []netip.Addr
-	Hostnames []string // lower case with a final dot
+	cluster string
+	V4, V6  []netip.Addr
+	// Hostnames are in lower case with a final dot.
+	Hostnames []string
 }
 
 // Targets is what a Gateway's status addresses come to under one policy.
@@ -30,7 +31,7 @@ type Targets struct {
 	faults []string
 }
 
-// Usable tells whether there is anything to answer with.
+// Usable reports whether there is anything to answer with.
 func (t *Targets) Usable() bool {
 	return slices.ContainsFunc(t.Leaves, func(l leaf) bool {
 		return len(l.V4)+len(l.V6)+len(l.Hostnames) > 0
@@ -70,10 +71,12 @@ func ResolveTargets(addrs []api.Address, exclude []api.Exclusion) *Targets {
 	return t
 }
 
+// fault notes what is wrong with an address.
 func (t *Targets) fault(format string, args ...any) {
 	t.faults = append(t.faults, fmt.Sprintf(format, args...))
 }
 
+// addIP adds an IP address, unless it is excluded.
 func (t *Targets) addIP(cluster, value string, exclude []api.Exclusion) {
 	addr, err := netip.ParseAddr(value)
 	if err != nil || addr.Zone() != "" {
@@ -100,6 +103,7 @@ func (t *Targets) addIP(cluster, value string, exclude []api.Exclusion) {
 	}
 }
 
+// addHostname adds a hostname, unless it is excluded.
 func (t *Targets) addHostname(cluster, value string, exclude []api.Exclusion) {
 	name, err := rdata.Target(value)
 	if _, ip := netip.ParseAddr(value); err != nil || ip == nil {
@@ -137,7 +141,7 @@ func (t *Targets) types() []string {
 		l := &t.Leaves[i]
 		v4, v6, names = v4 || len(l.V4) > 0, v6 || len(l.V6) > 0, names || len(l.Hostnames) > 0
 	}
-	switch both := SteeredTypes[:2:2]; {
+	switch both := steeredTypes[:2:2]; {
 	case v4 && v6:
 		return both
 	case v4:
@@ -145,7 +149,7 @@ func (t *Targets) types() []string {
 	case v6:
 		return both[1:]
 	case names:
-		return SteeredTypes[2:] // beside addresses it is not served (rule 1.7)
+		return steeredTypes[2:] // beside addresses it is not served (rule 1.7)
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ type Target struct {
 	// (rule 1.4).
 	Gateway *api.Gateway
 	// Policies are those that are not being deleted, older first.
-	Policies   []*api.DNSPolicy
+	Policies []*api.DNSPolicy
+	// Contenders are what they want, one for each host of theirs that may be published.
 	Contenders []*Contender
 	// Notes is what went wrong on the way, nil where nothing did.
 	Notes []Note
@@ -64,7 +65,7 @@ func (t *Target) governing(listener string) *api.DNSPolicy {
 	return t.Winner("")
 }
 
-// HasSection tells whether the Gateway has a listener of that name; every
+// HasSection reports whether the Gateway has a listener of that name; every
 // Gateway has the section "".
 func (t *Target) HasSection(section string) bool {
 	return section == "" || slices.ContainsFunc(t.Gateway.Listeners, func(l api.Listener) bool {
@@ -86,7 +87,7 @@ const (
 // An API server allows 64 and 16; a file may hold any number.
 const maxParts = 256
 
-// Surroundings is what an object must know of where its hosts lie.
+// Surroundings has what decides about the hosts of an object: where they lie, and who may publish there.
 type Surroundings struct {
 	// Zone returns the options of the zone that a name lies in, nil for none.
 	Zone func(name string) *ZoneOptions
@@ -94,16 +95,16 @@ type Surroundings struct {
 	Taken func(name string) string
 	// UID is the identity of the cluster (C of rule 2.3).
 	UID string
-	// Place tells where a host lies (rule 1.6).
+	// Place returns where a host lies (rule 1.6).
 	Place func(host string) Placement
-	// MayPublish tells what keeps an object from publishing data of a type at a host that
+	// MayPublish returns what keeps an object from publishing data of a type at a host that
 	// lies in a zone; nil for nothing (rule 5.1).
 	MayPublish func(m *api.Meta, host, rtype string) *Problem
 	// Providers returns the DNS providers of a policy; nil where they narrow nothing.
 	Providers func(p *api.DNSPolicy) *Provision
 }
 
-// Attach fills in t.contenders and t.notes from t.gateway and t.policies (rules 1.1
+// Attach fills in t.Contenders and t.Notes from t.Gateway and t.Policies (rules 1.1
 // to 1.6, and 5.1).
 func (t *Target) Attach(around Surroundings) {
 	t.Contenders, t.Notes = nil, nil
@@ -120,7 +121,7 @@ func (t *Target) Attach(around Surroundings) {
 		host, err := rdata.Host(l.Hostname)
 		switch {
 		case err != nil:
-			t.Note(p, l.Hostname, t.Record(l.Name), ReasonInvalidHostname, "listener "+l.Name+": "+err.Error())
+			t.Note(p, l.Hostname, t.Record(l.Name), reasonInvalidHostname, "listener "+l.Name+": "+err.Error())
 			continue
 		case l.AttachedRoutes == 0:
 			t.Note(p, TrimDot(host), "", ReasonNoRoutes, "no routes are attached to listener "+l.Name+": it publishes nothing")
@@ -134,7 +135,7 @@ func (t *Target) Attach(around Surroundings) {
 			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonConflicted, "the host is a name server of its zone, with addresses of its own in the Corefile")
 			continue
 		case InChain:
-			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonReserved, "the label klb is reserved for the names of chains: choose a hostname without it")
+			t.Note(p, TrimDot(host), t.Record(l.Name), reasonReserved, "the label klb is reserved for the names of chains: choose a hostname without it")
 			continue
 		case InZone:
 		}
@@ -212,10 +213,10 @@ func (c *Contender) publish(t *Target, around *Surroundings, members []Member) {
 		return
 	}
 	c.steering = true
-	c.Endpoints, c.Chainless = h.WeightedGeo()
+	c.Endpoints, c.Chainless = h.weightedGeo()
 	below := KLB + rdata.Base(c.Host)
 	if c.Chainless {
-		note(ReasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", TrimDot(below))
+		note(reasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", TrimDot(below))
 	}
 	if taken := around.Taken(below); taken != "" {
 		c.Chainless = true
@@ -223,7 +224,8 @@ func (c *Contender) publish(t *Target, around *Surroundings, members []Member) {
 	}
 }
 
-// AsHost returns what a policy's contender says of its host. A host in no zone has the TTLs that a zone has by default.
+// AsHost returns what the contender, a policy's, publishes at its host. A host in no zone has the TTLs that a zone has by
+// default.
 func (c *Contender) AsHost(around *Surroundings, members []Member) *Host {
 	h := &Host{
 		Name: c.Host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.Policy.DefaultGeo,
@@ -235,7 +237,7 @@ func (c *Contender) AsHost(around *Surroundings, members []Member) *Host {
 	return h
 }
 
-// refused tells what keeps a policy from publishing its targets at a host; nil for
+// refused returns what keeps a policy from publishing its targets at a host; nil for
 // nothing. It needs to be allowed every type that it has data of, or any where it has
 // none.
 func (around *Surroundings) refused(p *api.DNSPolicy, host string, t *Targets) (refused *Problem) {
@@ -294,7 +296,7 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 			t.Note(p, "", "", ReasonInconsistent, "inconsistent status addresses")
 		}
 		for _, fault := range resolved.faults {
-			t.Note(p, "", "", ReasonInvalidAddress, fault)
+			t.Note(p, "", "", reasonInvalidAddress, fault)
 		}
 	}
 	var faults []string
@@ -309,7 +311,7 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 	}
 	for _, f := range faults {
 		for _, p := range t.Policies {
-			t.Note(p, "", "", ReasonGatewayFault, "Gateway "+t.Gateway.Name+": "+f)
+			t.Note(p, "", "", reasonGatewayFault, "Gateway "+t.Gateway.Name+": "+f)
 		}
 	}
 }

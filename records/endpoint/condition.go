@@ -1,8 +1,6 @@
 package endpoint
 
-import (
-	"github.com/coredns-kuadrant/kuadrant/api"
-)
+import "github.com/coredns-kuadrant/kuadrant/api"
 
 // The condition types of a policy's status, and of a host in it (api.md).
 const (
@@ -28,7 +26,7 @@ const (
 func Refusal(reason, message string) api.Condition {
 	c := api.Condition{Type: ConditionReady, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, MaxMessage)}
 	switch reason {
-	case ReasonDropped, ReasonApexHostname, ReasonInvalidAddress, ReasonChainTooLong, ReasonChainTaken:
+	case ReasonDropped, ReasonApexHostname, reasonInvalidAddress, reasonChainTooLong, ReasonChainTaken:
 		c.Type = conditionTargets
 	case ReasonUnknownGeo:
 		c.Type = conditionGeo

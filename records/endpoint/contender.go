@@ -17,18 +17,18 @@ type Contender struct {
 	By   *api.Meta // the object; of several Records the oldest
 	Host string    // lower case with a final dot, may start with "*."
 	Kind api.Kind
-	// Endpoints are what it is answered with; none for records.
+	// Endpoints are what it is answered with; none for Records.
 	Endpoints []*Endpoint
 	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
 	steering, weighed bool
 	// Chainless is true where the names of its chain cannot be served: it is answered flat.
 	Chainless bool
-	// Static is true for a contender of the records of one namespace at the host, of which by is the oldest and has the type
+	// Static is true for a contender of the Records of one namespace at the host, of which By is the oldest and has the type
 	// RType. Addresses is true where there are addresses or a CNAME among them.
 	Static, Addresses bool
 	RType             uint16
-	// Unread is true where it cannot be read now what the object has at the host: that is SERVFAIL. Registered is
-	// true where the object cannot be read either, and a line of the registry stands for it.
+	// Unread is true where what the object has at the host cannot be read now: the host is SERVFAIL. Registered is true
+	// where a line of the registry stands for the object, which cannot be read or has gone.
 	Unread, Registered bool
 	// Gone is true where all Records are missing (rule 8.5).
 	Gone bool
@@ -61,7 +61,7 @@ func (c *Contender) Chain() []*Endpoint {
 // Steers reports whether the contender has a chain below its host.
 func (c *Contender) Steers() bool { return c.steering }
 
-// Pools tells whether the contender's targets are members that can stand beside those of
+// Pools reports whether the contender's targets are members that can stand beside those of
 // others.
 func (c *Contender) Pools() bool { return c.weighed || c.Steers() }
 
@@ -70,18 +70,19 @@ func (c *Contender) Missing() bool {
 	return c.Gone || c.By.Missing || c.Gateway != nil && c.Gateway.Missing
 }
 
-// Contention is what LiveFirst goes by: the host and the namespace that wants it.
-func (c *Contender) Contention() string { return c.Host + " " + NamespaceKey(c.By) }
+// Contention returns the key that LiveFirst goes by: the host and the namespace that wants it.
+func (c *Contender) Contention() string { return c.Host + " " + namespaceKey(c.By) }
 
-// Owns says to the owner of m whose a name is.
+// Owns says to the owner of the object m that what, such as "the host", is the contender's.
 func (c *Contender) Owns(what string, m *api.Meta) string {
-	return SaysOwner(what, c.Kind, c.By, c.Vacant(), m)
+	return ownedBy(what, c.Kind, c.By, c.Vacant(), m)
 }
 
-// Vacant reports whether the contender is a vacancy.
+// Vacant reports whether the contender is a vacancy: it keeps the host for the namespace of an owner that has gone (rule
+// 5.4).
 func (c *Contender) Vacant() bool { return c.Static && c.Registered }
 
-// LeadsTo tells whether some of the contender's targets are addresses, and some hostnames.
+// LeadsTo reports whether some of the contender's targets are addresses, and some hostnames.
 func (c *Contender) LeadsTo() (addresses, hostnames bool) {
 	if c.Targets == nil {
 		return false, false
@@ -108,7 +109,7 @@ func (c *Contender) Check() *api.HealthCheck {
 	return c.Policy.HealthCheck
 }
 
-// Secure tells whether the contender's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
+// Secure reports whether the contender's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
 // 443.
 func (c *Contender) Secure(port uint16) bool {
 	plain := false
@@ -127,7 +128,7 @@ func (c *Contender) Secure(port uint16) bool {
 // SecurePort is where TLS is spoken unless a listener says otherwise.
 const SecurePort = 443
 
-// RecordType is the type of the record at the contender's host, as Kuadrant names
+// RecordType returns the type of the record at the contender's host, as Kuadrant names
 // it in a conflict.
 func (c *Contender) RecordType() string {
 	if c.RType != 0 {

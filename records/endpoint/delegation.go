@@ -17,7 +17,7 @@ func grantee(zone *api.Zone, m *api.Meta) string {
 	return m.Namespace()
 }
 
-// mayRecord tells whether the delegations of a zone let the namespace of m publish records
+// mayRecord reports whether the delegations of a zone let the namespace of m publish records
 // of the type at a name, which is relative to the zone; "" is its apex (rules 5.1 and
 // 6.4).
 func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
@@ -31,7 +31,7 @@ func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
 	return false
 }
 
-// mayZone tells whether the delegations of a zone let the namespace of m have a sub-zone at
+// mayZone reports whether the delegations of a zone let the namespace of m have a sub-zone at
 // a name, which is relative to the zone.
 func mayZone(zone *api.Zone, m *api.Meta, relative string) bool {
 	for d := range zone.DelegationsTo(grantee(zone, m)) {
@@ -42,7 +42,7 @@ func mayZone(zone *api.Zone, m *api.Meta, relative string) bool {
 	return false
 }
 
-// matchPattern tells whether a pattern of rule 6.4 matches a name. Both are in lower
+// matchPattern reports whether a pattern of rule 6.4 matches a name. Both are in lower
 // case, relative to the zone and without a final dot; the apex is `@` in a pattern and
 // "" as a name. A leading label `*` takes one or more labels; in other labels, `*` takes
 // any characters of one.
@@ -91,7 +91,7 @@ func withoutLast(name, last string) string {
 	return strings.TrimSuffix(name[:len(name)-len(last)], ".")
 }
 
-// matchLabel tells whether a pattern, in which `*` stands for any characters, matches a
+// matchLabel reports whether a pattern, in which `*` stands for any characters, matches a
 // label. It takes time in proportion to the product of their lengths at the most.
 func matchLabel(pattern, label string) bool {
 	p, l := 0, 0

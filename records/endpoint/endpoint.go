@@ -3,32 +3,32 @@
 // An Endpoint is what one object publishes at one name. A policy yields the endpoints that its DNSRecord carries (rule 2.3), so
 // that what is written is what is served.
 //
-//	endpoint.go    what one object publishes at one name
-//	gateway.go     a policy at a host → its endpoints             rules 2.2 and 2.3
-//	hash.go        the labels of rule 2.3
-//	attach.go      Gateway and policies → contenders on hosts         rule 1
-//	address.go     status addresses → targets of a contender          rule 1.3
-//	weight.go      weight and geo code of a contender's targets       rule 2.5
-//	providers.go   Secrets that are DNS providers → which hosts policies publish   api.md, Providers
-//	publisher.go   DNSRecords and DNSEndpoints: which are served  rule 6.10
-//	offering.go    their endpoints → records, and contenders on hosts   rule 6.10
-//	contender.go       what one object wants at one host
-//	condition.go   what the owner of an object is told of it
-//	record.go      a Record → where it lies                      rules 5.1, 6.2 and 6.3
-//	record_data.go its data, of a type that may stand there       rule 6.9
+//	endpoint.go     what one object publishes at one name
+//	gateway.go      a policy at a host → its endpoints   rules 2.2 and 2.3
+//	hash.go         the labels of rule 2.3
+//	attach.go       Gateway and policies → contenders on hosts   rule 1
+//	address.go      status addresses → targets of a contender   rule 1.3
+//	weight.go       weight and geo code of a contender's targets   rule 2.5
+//	providers.go    Secrets that are DNS providers → which hosts policies publish   api.md, Providers
+//	publisher.go    DNSRecords and DNSEndpoints: which are served   rule 6.10
+//	offering.go     their endpoints → Records, and contenders on hosts   rule 6.10
+//	contender.go    what one object wants at one host
+//	condition.go    what the owner of an object is told of it
+//	record.go       a Record → where it lies   rules 5.1, 6.2 and 6.3
+//	record_data.go  its data, of a type that may stand there   rule 6.9
 //
 // Zones, and permission, which is asked here alone:
 //
-//	options.go     what the Corefile says
-//	naming.go      Zones → their names, along zoneRefs            rule 6.2
-//	zones.go       Zones with names → those that are served       rules 5.2 and 6.1 to 6.5
-//	taken.go       new Zones that would take registered names     rule 6.5
-//	zone.go        one served zone: its name servers, SOA and reserved names   rules 2.8, 5.8 and 6.8
-//	publish.go     whether an object may publish at a name        rules 5.1 and 5.9
-//	delegation.go  what the delegations of a Zone allow           rules 5.1 and 6.4
-//	names.go       names of chains, and names that contend        rules 2.8 and 5.9
-//	missing.go     what is kept beats no live object of its own   rule 8.5
-//	problem.go     why something is not served, in a reason and a sentence
+//	options.go      what the Corefile says
+//	naming.go       Zones → their names, along zoneRefs   rule 6.2
+//	zones.go        Zones with names → those that are served   rules 5.2 and 6.1 to 6.5
+//	taken.go        new Zones that would take registered names   rule 6.5
+//	zone.go         one served zone: its name servers, SOA and reserved names   rules 2.8, 5.8 and 6.8
+//	publish.go      whether an object may publish at a name   rules 5.1 and 5.9
+//	delegation.go   what the delegations of a Zone allow   rules 5.1 and 6.4
+//	names.go        names of chains, and names that contend   rules 2.8 and 5.9
+//	missing.go      what is kept beats no live object of its own   rule 8.5
+//	problem.go      why something is not served, in a reason and a sentence
 package endpoint
 
 import (

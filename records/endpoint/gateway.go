@@ -51,9 +51,9 @@ func (h *Host) Simple() (all []*Endpoint, dropped []string) {
 // KLB is the label of the names that a chain is made of.
 const KLB = "klb."
 
-// WeightedGeo returns the chain of rule 2.3. A default code that no client can have is nobody's default (rule 3.2).
+// weightedGeo returns the chain of rule 2.3. A default code that no client can have is nobody's default (rule 3.2).
 // tooLong is true where a name in the chain is none for its length.
-func (h *Host) WeightedGeo() (all []*Endpoint, tooLong bool) {
+func (h *Host) weightedGeo() (all []*Endpoint, tooLong bool) {
 	chain := rdata.Base(h.Name)
 	below, gateway := KLB+chain, "-"+Hash(h.Gateway)+"."+KLB+chain
 	list := make([]Endpoint, 0, 16)
@@ -66,7 +66,7 @@ func (h *Host) WeightedGeo() (all []*Endpoint, tooLong bool) {
 	groups := make([]string, 0, 8)
 	coded := slices.ContainsFunc(h.Members, func(m Member) bool { return m.Geo != "" })
 	for i, m := range h.Members {
-		groups = append(groups, GeoLabel(m.Geo)+"."+below)
+		groups = append(groups, geoLabel(m.Geo)+"."+below)
 		if slices.ContainsFunc(h.Members[:i], func(o Member) bool { return o.Geo == m.Geo }) {
 			continue
 		}
@@ -108,7 +108,7 @@ func (h *Host) WeightedGeo() (all []*Endpoint, tooLong bool) {
 	return pointers(list), tooLong
 }
 
-// pointers returns the endpoints of a list, which the caller does not keep, as one piece of memory.
+// pointers returns pointers to copies of the endpoints, which are one piece of memory.
 func pointers(list []Endpoint) []*Endpoint {
 	kept, all := slices.Clone(list), make([]*Endpoint, len(list))
 	for i := range kept {
@@ -144,10 +144,10 @@ func union(list, more []netip.Addr) []netip.Addr {
 	return list
 }
 
-// GeoLabel returns g of rule 2.3: the code in lower case, "default" for none. A
+// geoLabel returns g of rule 2.3: the code in lower case, "default" for none. A
 // code that cannot be a label, or that looks like the label of something else,
 // gives a hash of itself.
-func GeoLabel(code string) string {
+func geoLabel(code string) string {
 	const none = "default"
 	if code == "" {
 		return none

@@ -6,9 +6,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// LiveFirst returns list, which is in the order of precedence, with those that are not missing in the places of missing ones
-// of the same key, which holds what they contend for and their namespace: what the guard keeps has its place
-// against other namespaces, and never beats a live object of its own (rule 8.5).
+// LiveFirst returns list, which is in the order of precedence, with those that are not missing before missing ones of the same
+// key, in their place. The key is what they contend for, with their namespace: what the guard keeps has its place against other
+// namespaces, and never beats a live object of its own (rule 8.5).
 func LiveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
 	if !slices.ContainsFunc(list, missing) {
 		return list // by far the most
@@ -36,9 +36,11 @@ func LiveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
 	return sorted
 }
 
-// NamespaceKey is the namespace of an object as a key.
-func NamespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
+// namespaceKey returns the namespace of an object as a key.
+func namespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
 
-func (f *Admission) missing() bool { return f.Zone.Missing }
+// missing reports whether the Zone is there only because the guard keeps it.
+func (a *Admission) missing() bool { return a.Zone.Missing }
 
-func (f *Admission) contention() string { return f.FQDN + " " + NamespaceKey(&f.Zone.Meta) }
+// contention returns the key that LiveFirst goes by: the name and the namespace that wants it.
+func (a *Admission) contention() string { return a.FQDN + " " + namespaceKey(&a.Zone.Meta) }

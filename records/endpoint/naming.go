@@ -15,14 +15,14 @@ import (
 func nameZones(c *api.Cluster) map[string]*Admission {
 	admissions := make(map[string]*Admission, c.Zones.Len())
 	for name, z := range c.Zones.All() {
-		f := &Admission{Zone: z}
+		a := &Admission{Zone: z}
 		switch {
 		case z.Deleting:
-			f.Problem = &Problem{ReasonNotServed, "the Zone is being deleted"}
+			a.Problem = &Problem{ReasonNotServed, "the Zone is being deleted"}
 		case z.Invalid != "":
-			f.Problem = Unusable(&z.Meta, z.Invalid)
+			a.Problem = unusable(&z.Meta, z.Invalid)
 		}
-		admissions[name] = f
+		admissions[name] = a
 	}
 	for name := range c.Zones.All() { // in order: the same Zones have the same admissions
 		nameZone(admissions, admissions[name])
@@ -34,11 +34,11 @@ func nameZones(c *api.Cluster) map[string]*Admission {
 // label, and a name has 127.
 const maxNaming = 128
 
-// nameZone names f and the Zones that it is named after, as far as they have no name
+// nameZone names a and the Zones that it is named after, as far as they have no name
 // yet.
-func nameZone(admissions map[string]*Admission, f *Admission) {
+func nameZone(admissions map[string]*Admission, a *Admission) {
 	var path []*Admission
-	for up := f; up != nil && up.FQDN == "" && up.Problem == nil; up = admissions[up.Zone.Parent] {
+	for up := a; up != nil && up.FQDN == "" && up.Problem == nil; up = admissions[up.Zone.Parent] {
 		if i := slices.Index(path, up); i >= 0 {
 			for _, on := range path[i:] {
 				on.Problem = Problemf(reasonCycle, "zoneRef leads from Zone %s back to itself", on.Zone.Name)
@@ -47,7 +47,7 @@ func nameZone(admissions map[string]*Admission, f *Admission) {
 			break
 		}
 		if len(path) == maxNaming {
-			f.Problem = &Problem{ReasonInvalidName, "the names of all Zones that zoneRef leads to are longer than 255 octets together"}
+			a.Problem = &Problem{reasonInvalidName, "the names of all Zones that zoneRef leads to are longer than 255 octets together"}
 			return
 		}
 		path = append(path, up)
@@ -60,15 +60,15 @@ func nameZone(admissions map[string]*Admission, f *Admission) {
 	}
 }
 
-// cause returns the first Zone above f that has no name, which may be f itself: those below
-// it wait for that.
-func (f *Admission) cause() *Admission { return cmp.Or(f.nameless, f) }
+// cause returns the first Zone above this one that has no name, or this one itself: those
+// below wait for it.
+func (a *Admission) cause() *Admission { return cmp.Or(a.nameless, a) }
 
-// Pending says that f, the Zone of a zoneRef, which says parent, has no name yet.
-func (f *Admission) Pending(parent string) *Problem {
-	first := f.cause()
-	if first == f {
-		return Problemf(ReasonParentPending, "the Zone %s of zoneRef has no name yet: %s", parent, f.Problem.Message)
+// Pending says that the Zone, which a zoneRef names as parent, has no name yet.
+func (a *Admission) Pending(parent string) *Problem {
+	first := a.cause()
+	if first == a {
+		return Problemf(ReasonParentPending, "the Zone %s of zoneRef has no name yet: %s", parent, a.Problem.Message)
 	}
 	return Problemf(ReasonParentPending, "the Zone %s of zoneRef has no name yet, as Zone %s has none: %s", parent, first.Zone.Name, first.Problem.Message)
 }
@@ -76,22 +76,22 @@ func (f *Admission) Pending(parent string) *Problem {
 var errWildcardZone = errors.New("a zone's name does not begin with a wildcard")
 
 // setName names a Zone; over is the one that its zoneRef names, nil for none.
-func (f *Admission) setName(over *Admission) {
+func (a *Admission) setName(over *Admission) {
 	var err error
 	switch {
-	case f.Zone.Parent == "":
-		f.FQDN, err = rdata.Canonical(f.Zone.DomainName)
+	case a.Zone.Parent == "":
+		a.FQDN, err = rdata.Canonical(a.Zone.DomainName)
 	case over == nil:
-		f.Problem = Problemf(ReasonParentMissing, "the Zone %s of zoneRef does not exist", f.Zone.Parent)
+		a.Problem = Problemf(ReasonParentMissing, "the Zone %s of zoneRef does not exist", a.Zone.Parent)
 	case over.FQDN == "":
-		f.Problem, f.nameless = over.Pending(f.Zone.Parent), over.cause()
+		a.Problem, a.nameless = over.Pending(a.Zone.Parent), over.cause()
 	default:
-		f.FQDN, err = rdata.Below(over.FQDN, f.Zone.DomainName)
+		a.FQDN, err = rdata.Below(over.FQDN, a.Zone.DomainName)
 	}
-	if err == nil && strings.HasPrefix(f.FQDN, rdata.Wildcard) {
+	if err == nil && strings.HasPrefix(a.FQDN, rdata.Wildcard) {
 		err = errWildcardZone
 	}
 	if err != nil {
-		f.FQDN, f.Problem = "", Problemf(ReasonInvalidName, "spec.domainName %q: %v", f.Zone.DomainName, err)
+		a.FQDN, a.Problem = "", Problemf(reasonInvalidName, "spec.domainName %q: %v", a.Zone.DomainName, err)
 	}
 }

@@ -23,22 +23,22 @@ type offering struct {
 	*publisher
 	set *Zones
 	opt *Options
-	// within tells what keeps a name out; nil for nothing.
+	// within returns what keeps a name out; nil for nothing.
 	within    func(name string, at *Zone) *Problem
 	endpoints []api.Endpoint
 	steered   []*Endpoint // A, AAAA and CNAME
 }
 
-// read turns the endpoints into those for steered data, and entries.
+// read turns the endpoints into those for steered data, and Records.
 func (o *offering) read() {
 	for i := range o.endpoints {
 		ep := &o.endpoints[i]
 		name, err := rdata.Canonical(ep.DNSName)
 		if err != nil {
-			o.refuse(ReasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
+			o.refuse(reasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
 			continue
 		}
-		at := o.set.Closest(name)
+		at := o.set.closest(name)
 		if at == nil {
 			o.refuse(ReasonNotServed, "%s lies outside the zones served here: %s", TrimDot(name), o.opt.ZoneNames())
 			continue
@@ -58,7 +58,7 @@ func (o *offering) read() {
 
 // steer adds an endpoint for steered data.
 func (o *offering) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
-	f := &Endpoint{Name: name, Type: rtype, TTL: at.EndpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
+	e := &Endpoint{Name: name, Type: rtype, TTL: at.endpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
 	targets := ep.Targets
 	if rtype != dns.TypeCNAME { // the first hostname in the list is served
 		targets = slices.Sorted(slices.Values(targets))
@@ -67,16 +67,16 @@ func (o *offering) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) 
 		switch addr, host, p := steeredTarget(name, rtype, text); {
 		case p != nil:
 			o.refuse(p.Reason, "%s: %s", TrimDot(name), p.Message)
-		case rtype == dns.TypeCNAME && f.Target != "":
-			o.refuse(ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", TrimDot(name), TrimDot(f.Target), TrimDot(host))
+		case rtype == dns.TypeCNAME && e.Target != "":
+			o.refuse(ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", TrimDot(name), TrimDot(e.Target), TrimDot(host))
 		case rtype == dns.TypeCNAME:
-			f.Target = host
-		case !slices.Contains(f.Addrs, addr):
-			f.Addrs = append(f.Addrs, addr)
+			e.Target = host
+		case !slices.Contains(e.Addrs, addr):
+			e.Addrs = append(e.Addrs, addr)
 		}
 	}
-	if f.Target != "" || len(f.Addrs) > 0 {
-		o.steered = append(o.steered, f)
+	if e.Target != "" || len(e.Addrs) > 0 {
+		o.steered = append(o.steered, e)
 	}
 }
 
@@ -87,23 +87,23 @@ func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, hos
 		host, err := rdata.Canonical(dns.Fqdn(strings.TrimSpace(text)))
 		switch {
 		case err != nil:
-			return addr, "", Problemf(ReasonInvalidData, "target %q: %v", text, err)
+			return addr, "", Problemf(reasonInvalidData, "target %q: %v", text, err)
 		case host == name:
-			return addr, "", Problemf(ReasonInvalidData, "a name cannot be its own target")
+			return addr, "", Problemf(reasonInvalidData, "a name cannot be its own target")
 		}
 		return addr, host, nil
 	}
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	switch {
 	case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
-		p = Problemf(ReasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
+		p = Problemf(reasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
 	case addr.IsUnspecified() || addr.IsMulticast():
-		p = Problemf(ReasonInvalidAddress, "target %q cannot be a client's destination", text)
+		p = Problemf(reasonInvalidAddress, "target %q cannot be a client's destination", text)
 	}
 	return addr, "", p
 }
 
-// enter adds the records of an endpoint of another type.
+// enter adds the Records of an endpoint of another type.
 func (o *offering) enter(name string, at *Zone, ep *api.Endpoint) {
 	if p := at.InChain(name); p != nil {
 		if !isRegistryText(ep) {
@@ -117,20 +117,20 @@ func (o *offering) enter(name string, at *Zone, ep *api.Endpoint) {
 	}
 	field := fmt.Sprintf("spec.endpoints[%d]", ep.Index)
 	for _, target := range ep.Targets {
-		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.EndpointTTL(ep)), RData: target}
-		e := &Record{Record: rec, Name: name, Kind: o.kind}
-		e.SetOrigin(at.Origin)
-		if p := e.Parse(at, Writing{ // a name without a final dot is as it stands
-			Origin: ".", WholeText: true, TypeAt: field + ".recordType", DataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
+		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.endpointTTL(ep)), RData: target}
+		r := &Record{Record: rec, Name: name, Kind: o.kind}
+		r.setOrigin(at.Origin)
+		if p := r.parse(at, writing{ // a name without a final dot is as it stands
+			origin: ".", wholeText: true, typeAt: field + ".recordType", dataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
 		}); p != nil {
 			o.refuse(p.Reason, "%s: %s", TrimDot(name), p.Message)
 			continue
 		}
-		if _, is := e.RR.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && CutOff(target) {
-			o.refuse(ReasonStrings, "%s: %s.targets: %.64q: %s", TrimDot(name), field, target, BehindQuotes)
+		if _, is := r.RR.(*dns.TXT); is && strings.HasPrefix(strings.TrimSpace(target), `"`) && cutOff(target) {
+			o.refuse(reasonStrings, "%s: %s.targets: %.64q: %s", TrimDot(name), field, target, behindQuotes)
 		}
-		e.Bind(o.opt, at)
-		o.Entries = append(o.Entries, e)
+		r.bind(o.opt, at)
+		o.Records = append(o.Records, r)
 	}
 }
 
@@ -145,16 +145,16 @@ func isRegistryText(ep *api.Endpoint) bool {
 func (o *offering) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Contender) {
 	byHost := make(map[string]*Contender)
 	own := make(map[string]bool, len(o.steered))
-	for _, f := range o.steered {
-		own[f.Name] = true
+	for _, e := range o.steered {
+		own[e.Name] = true
 	}
-	for _, f := range o.steered {
-		hosts := []string{f.Name}
-		if f.Inner {
-			n := o.set.Closest(rdata.Base(f.Name)).ChainHost(f.Name)
+	for _, e := range o.steered {
+		hosts := []string{e.Name}
+		if e.Inner {
+			n := o.set.closest(rdata.Base(e.Name)).ChainHost(e.Name)
 			hosts = slices.DeleteFunc([]string{n, rdata.Wildcard + n}, func(host string) bool { return !own[host] })
 			if len(hosts) == 0 {
-				o.refuse(ReasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", TrimDot(f.Name), TrimDot(n))
+				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s are those of its chain: endpoints there need one at %[2]s or *.%[2]s in the same object", TrimDot(e.Name), TrimDot(n))
 			}
 		}
 		for _, host := range hosts {
@@ -163,36 +163,36 @@ func (o *offering) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all 
 				c = &Contender{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]leaf, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
-			c.Endpoints = append(c.Endpoints, f)
-			c.steering = c.steering || f.Name != host
-			c.weighed = c.weighed || f.SetID != ""
-			c.Targets.Leaves[0].take(f, own)
+			c.Endpoints = append(c.Endpoints, e)
+			c.steering = c.steering || e.Name != host
+			c.weighed = c.weighed || e.SetID != ""
+			c.Targets.Leaves[0].take(e, own)
 		}
 	}
 	return slices.DeleteFunc(all, o.refusedContender)
 }
 
 // take adds the targets of an endpoint, but for names of the object itself.
-func (l *leaf) take(f *Endpoint, own map[string]bool) {
+func (l *leaf) take(e *Endpoint, own map[string]bool) {
 	list := &l.V4
-	if f.Type == dns.TypeAAAA {
+	if e.Type == dns.TypeAAAA {
 		list = &l.V6
 	}
-	for _, a := range f.Addrs {
+	for _, a := range e.Addrs {
 		if len(*list) < MaxAtName && !slices.Contains(*list, a) {
 			*list = append(*list, a)
 		}
 	}
-	if f.Target != "" && !own[f.Target] && !slices.Contains(l.Hostnames, f.Target) {
-		l.Hostnames = append(l.Hostnames, f.Target)
+	if e.Target != "" && !own[e.Target] && !slices.Contains(l.Hostnames, e.Target) {
+		l.Hostnames = append(l.Hostnames, e.Target)
 	}
 }
 
-// refusedContender tells whether the object may not publish a contender, and notes why: it must
+// refusedContender reports whether the object may not publish a contender, and notes why: it must
 // be allowed each type that it answers with at the host (rule 5.1). What the Corefile
 // has at a name is nobody else's.
 func (o *offering) refusedContender(c *Contender) bool {
-	at := o.set.Closest(rdata.Base(c.Host))
+	at := o.set.closest(rdata.Base(c.Host))
 	for _, ns := range at.Corefile.Nameservers {
 		if ns.Name == c.Host && len(ns.Addresses) > 0 && c.Host != at.Origin {
 			o.refuse(ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", TrimDot(c.Host))
@@ -200,17 +200,17 @@ func (o *offering) refusedContender(c *Contender) bool {
 		}
 	}
 	types := c.Targets.types()
-	for _, f := range c.Endpoints {
-		if rtype := dns.TypeToString[f.Type]; f.Name == c.Host && !slices.Contains(types, rtype) && !(c.steering && f.Type == dns.TypeCNAME) {
+	for _, e := range c.Endpoints {
+		if rtype := dns.TypeToString[e.Type]; e.Name == c.Host && !slices.Contains(types, rtype) && !(c.steering && e.Type == dns.TypeCNAME) {
 			types = append(types, rtype)
 		}
 	}
 	if hostnames := c.Targets.Leaves[0].Hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
 		types = append(types, "CNAME")
 	}
-	for _, f := range c.Endpoints { // one may have a line publish of its own
+	for _, e := range c.Endpoints { // one may have a line publish of its own
 		if at.Object == nil {
-			if p := o.opt.MayPublish(at, o.meta, f.Name, dns.TypeToString[f.Type]); p != nil {
+			if p := o.opt.MayPublish(at, o.meta, e.Name, dns.TypeToString[e.Type]); p != nil {
 				o.Problems = append(o.Problems, p)
 				return true
 			}

@@ -21,8 +21,8 @@ type Options struct {
 	// Denied are names whose descendants have been denied before, under other
 	// Options: they are for good, whatever has not been listed (rule 8.3).
 	Denied []string
-	// Published has what zones were published with by whoever ran here before, by origin:
-	// their serials go on from there (rule 6.7). A Kept without a hash is a serial alone.
+	// Published has what zones were published with by a process that ran here before, by
+	// origin: their serials go on from there (rule 6.7). A Kept without a hash is a serial alone.
 	Published map[string]api.Kept
 	// Health has what was known of targets then, by health.Target.Key: new ones begin with
 	// it (rule 4.7).
@@ -62,8 +62,8 @@ type ZoneOptions struct {
 	TTL, LoadBalancedTTL uint32
 	// Nameservers are those of the apex NS set; the first is also the SOA's mname.
 	Nameservers []Nameserver
-	// OwnerTXT is what the names begin with of TXT records that tell who owns a host; ""
-	// for no such records (rule 5.8).
+	// OwnerTXT is what the names begin with of TXT records that name the owners of hosts;
+	// "" for no such records (rule 5.8).
 	OwnerTXT string
 	// Rname is the SOA's responsible mailbox as a name with a final dot; "" for
 	// hostmaster.<origin>.
@@ -102,6 +102,7 @@ func Rname(email, origin string) string {
 	return hostmaster(origin)
 }
 
+// hostmaster returns the mailbox name of a zone that has none of its own.
 func hostmaster(origin string) string { return within("hostmaster", origin) }
 
 // ZoneNames lists the served zones, for messages: where there are many, the first ones of
@@ -122,5 +123,5 @@ func (o *Options) ZoneNames() string {
 	return list
 }
 
-// maxZoneNames is how many zones a message names: more would not help who has mistyped one.
+// maxZoneNames is how many zones a message names: more would not help to find a typing mistake.
 const maxZoneNames = 20

@@ -31,7 +31,7 @@ const (
 	MaxMessage = 16 << 10
 )
 
-// Equal tells whether both say the same; nil says nothing.
+// Equal reports whether both say the same; nil says nothing.
 func (p *Problem) Equal(o *Problem) bool {
 	return p == o || p != nil && o != nil && *p == *o
 }
@@ -48,9 +48,9 @@ func (p *Problem) And(o *Problem) *Problem {
 	return &Problem{p.Reason, p.Message + "; " + o.Message}
 }
 
-// KeepsOut tells whether data of which p says something are not answered with at all.
+// KeepsOut reports whether data with the problem are not answered with at all; nil keeps nothing out.
 func (p *Problem) KeepsOut() bool {
-	return p != nil && (p.Reason == ReasonConflicted || p.Reason == ReasonHidden || p.Reason == ReasonOwnerUnread)
+	return p != nil && (p.Reason == ReasonConflicted || p.Reason == ReasonHidden || p.Reason == reasonOwnerUnread)
 }
 
 // The reasons that concern Zones and what is published in zones.
@@ -58,21 +58,21 @@ const (
 	ReasonParentMissing  = "ParentNotFound"
 	ReasonParentPending  = "ParentPending"
 	reasonCycle          = "CyclicReference"
-	ReasonInvalidName    = "InvalidName"
-	ReasonNotAllowed     = "NotAllowed"
+	reasonInvalidName    = "InvalidName"
+	reasonNotAllowed     = "NotAllowed"
 	reasonNotDelegated   = "NotDelegated"
 	reasonNamesTaken     = "NamesTaken"
-	ReasonParentMismatch = "ParentMismatch"
+	reasonParentMismatch = "ParentMismatch"
 	ReasonNoNameservers  = "NoNameservers"
-	ReasonInvalidData    = "InvalidData"
-	ReasonForbiddenType  = "ForbiddenType"
-	ReasonForbiddenClass = "ForbiddenClass"
+	reasonInvalidData    = "InvalidData"
+	reasonForbiddenType  = "ForbiddenType"
+	reasonForbiddenClass = "ForbiddenClass"
 	ReasonTTL            = "DifferentTTL"
-	ReasonStrings        = "SeveralStrings"
+	reasonStrings        = "SeveralStrings"
 	ReasonNoAddress      = "NoAddress"
 	ReasonMismatch       = "DelegationMismatch"
 	ReasonHidden         = "Hidden"
-	ReasonReserved       = "ReservedName"
+	reasonReserved       = "ReservedName"
 	ReasonWraps          = "SerialWraps"
 	ReasonServedInPart   = api.ServedInPart
 	ReasonServed         = "Served"
@@ -89,48 +89,49 @@ const (
 	ReasonAllFailed      = "HealthChecksFailed"
 	ReasonSomePassed     = "SomeChecksPassed"
 
-	ReasonInvalidHostname = "InvalidHostname"
+	reasonInvalidHostname = "InvalidHostname"
 	ReasonNotServed       = "NotServed"
 	ReasonNoRoutes        = "NoRoutes"
-	ReasonInvalidAddress  = "InvalidAddress"
+	reasonInvalidAddress  = "InvalidAddress"
 	ReasonInconsistent    = "InconsistentAddresses"
-	ReasonGatewayFault    = "GatewayUnreadable"
+	reasonGatewayFault    = "GatewayUnreadable"
 	ReasonDropped         = "TargetDropped"
 	ReasonApexHostname    = "HostnameAtApex"
 	ReasonUnknownGeo      = "UnknownGeoCode"
-	ReasonChainTooLong    = "ChainTooLong"
+	reasonChainTooLong    = "ChainTooLong"
 	ReasonChainTaken      = "ChainTaken"
 	ReasonDelegate        = "DelegateWithoutEffect"
 	ReasonAnnotation      = "InvalidAnnotation"
 	ReasonHeaders         = "HeadersNotFound"
 	ReasonCheck           = "InvalidHealthCheck"
-	ReasonProvider        = "ProviderUnusable"
-	ReasonSecretMissing   = "SecretNotFound"
-	ReasonNoProvider      = "NoMatchingProvider"
-	ReasonZoneNotServed   = "ZoneNotServed"
+	reasonProvider        = "ProviderUnusable"
+	reasonSecretMissing   = "SecretNotFound"
+	reasonNoProvider      = "NoMatchingProvider"
+	reasonZoneNotServed   = "ZoneNotServed"
 	ReasonTooMany         = "TooManyEntries"
-	ReasonOwnerUnread     = "OwnerUnreadable"
+	reasonOwnerUnread     = "OwnerUnreadable"
 )
 
 // UnreadProblem says that a name is registered for an object that cannot be read.
 func UnreadProblem(name string, kind api.Kind, m *api.Meta) *Problem {
-	return Problemf(ReasonOwnerUnread, "%q is owned by %s %s in cluster %q, which is not synced; answering SERVFAIL until it is",
+	return Problemf(reasonOwnerUnread, "%q is owned by %s %s in cluster %q, which is not synced; answering SERVFAIL until it is",
 		TrimDot(name), kind, m.Name, m.Cluster)
 }
 
-// Unusable says why an object cannot be taken for what it is: what in it cannot be read,
-// which may be what else is missing, and then what is invalid.
-func Unusable(m *api.Meta, invalid string) *Problem {
+// unusable says why an object cannot be used: what in it cannot be read, and then what is
+// invalid.
+func unusable(m *api.Meta, invalid string) *Problem {
 	if m.Fault == "" || invalid == "" {
 		return &Problem{ReasonInvalid, m.Fault + invalid}
 	}
 	return &Problem{ReasonInvalid, m.Fault + "; " + invalid}
 }
 
-// SaysOwner says to the owner of an object whose a name is: that of an object m, which has gone where vacant is true (rule 5.4).
-func SaysOwner(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
+// ownedBy says to the owner of an object, to, that what is the object m's; where vacant is true m has gone (rule 5.4).
+func ownedBy(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
 	if vacant {
-		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after it has gone, or ten minutes after its cluster has", what, kind, InCluster(m, to), namespaceOf(m))
+		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after it has gone, or ten minutes after its cluster has",
+			what, kind, InCluster(m, to), namespaceOf(m))
 	}
 	return fmt.Sprintf("%s belongs to %s %s", what, kind, InCluster(m, to))
 }

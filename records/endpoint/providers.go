@@ -22,14 +22,14 @@ type Provision struct {
 	waits bool
 	// filtered is true where the policy names its Secret: its filter counts then.
 	filtered bool
-	// served tells whether a zone is served here, zones lists those that are.
+	// served reports whether a zone is served here, zones lists those that are.
 	served func(zone string) bool
 	zones  func() string
 	// last is what was chosen last.
 	last *via
-	// told are the Secrets of which it was told that their zone is not served; nil for none.
+	// told are the Secrets that have a note that their zone is not served; nil for none.
 	told map[string]bool
-	// in and policy are whose they are, registry has the lines of the policy's hosts.
+	// in and policy are the cluster and the policy that they are for, registry has the lines of the policy's hosts.
 	in       *api.Cluster
 	policy   *api.DNSPolicy
 	registry *api.Objects
@@ -49,7 +49,7 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 	case listing == api.NotWatched:
 		return nil // the operator has said that no Secrets are read
 	case ref.Namespace != "" && ref.Namespace != p.Namespace():
-		pr.problem = Problemf(ReasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
+		pr.problem = Problemf(reasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
 	case ref.Name != "":
 		pr.filtered = true
 		if s, ok := in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
@@ -110,13 +110,13 @@ func (pr *Provision) formerDefault(gateway *api.Gateway) string {
 func (pr *Provision) missing(ref *api.Provider, former string) *Problem {
 	switch {
 	case pr.waits:
-		return Problemf(ReasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+		return Problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
 	case ref.Name != "":
-		return Problemf(ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
+		return Problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
 	case ref.Selector == nil:
-		return Problemf(ReasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
+		return Problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
 	default:
-		return Problemf(ReasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
+		return Problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
 	}
 }
 
@@ -160,15 +160,15 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	case len(best) > 0:
 		return best, beside, nil
 	case len(beside) > 0:
-		return nil, nil, Problemf(ReasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].Secret.BareName(), pr.zones())
+		return nil, nil, Problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].Secret.BareName(), pr.zones())
 	case len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
-		return nil, nil, Problemf(ReasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
+		return nil, nil, Problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
 	}
 	names := make([]string, len(pr.secrets))
 	for i, s := range pr.secrets {
 		names[i] = s.BareName()
 	}
-	return nil, nil, Problemf(ReasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
+	return nil, nil, Problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
 }
 
 // longest returns the Secrets with the longest domain for a name, whether or not their zones are
@@ -232,7 +232,7 @@ func (t *Target) provide(pr *Provision, p *api.DNSPolicy, host, listener string)
 	if refusal != nil {
 		if secret := pr.missingSecret(host); secret != "" && !pr.waits {
 			t.Notes = append(t.Notes, Note{Policy: p, Host: TrimDot(host), Condition: api.Condition{
-				Type: conditionProvider, Status: api.ConditionFalse, Reason: ReasonSecretMissing,
+				Type: conditionProvider, Status: api.ConditionFalse, Reason: reasonSecretMissing,
 				Message: fmt.Sprintf("The dns provider could not be loaded: secrets %q not found: the host is served as before", secret),
 			}})
 			return &via{joined: secret, missing: true}, true
@@ -251,28 +251,13 @@ func (t *Target) provide(pr *Provision, p *api.DNSPolicy, host, listener string)
 	return pr.last, true
 }
 
-// PublishedVia returns through which Secrets a policy's hosts are published, as a text; "" for
-// none.
-func (t *Target) PublishedVia(p *api.DNSPolicy) string {
-	if t == nil {
-		return ""
-	}
-	var b strings.Builder
-	for _, c := range t.Contenders {
-		if c.Policy == p && c.Via != nil {
-			b.WriteString(c.Host + "=" + c.Via.joined + ";")
-		}
-	}
-	return b.String()
-}
-
 // WithProviders returns a policy's verdict with what is said of the providers that its hosts
 // are published through. That is made where somebody asks: most have no more to say.
 func (t *Target) WithProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)
 	for _, c := range t.Contenders {
-		if c.Policy != p || c.Via == nil || c.Via.missing { // of those its notes tell
+		if c.Policy != p || c.Via == nil || c.Via.missing { // the missing ones have notes
 			continue
 		}
 		host := TrimDot(c.Host)
@@ -292,23 +277,23 @@ func (t *Target) WithProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	return &more
 }
 
-// noteProviders says of which of a policy's Secrets nothing can be used.
+// noteProviders notes which of a policy's Secrets cannot be used.
 func (t *Target) noteProviders(pr *Provision, p *api.DNSPolicy) {
 	if pr == nil {
 		return
 	}
 	if pr.ignored > 0 {
-		t.Note(p, "", "", ReasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
+		t.Note(p, "", "", reasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
 	}
 	for _, s := range pr.secrets {
 		if s.Provider.Invalid == "" {
 			continue
 		}
-		t.noteSecret(p, s, ReasonProvider, s.Provider.Invalid)
+		t.noteSecret(p, s, reasonProvider, s.Provider.Invalid)
 	}
 }
 
-// noteBeside says, once of each, which Secrets a host is not published through since their zone is
+// noteBeside notes, once for each, which Secrets a host is not published through since their zone is
 // not served, while it is through others.
 func (t *Target) noteBeside(pr *Provision, p *api.DNSPolicy, host string, beside []chosen) {
 	for _, c := range beside {
@@ -320,11 +305,11 @@ func (t *Target) noteBeside(pr *Provision, p *api.DNSPolicy, host string, beside
 			pr.told = make(map[string]bool)
 		}
 		pr.told[name] = true
-		t.noteSecret(p, c.Secret, ReasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", TrimDot(host), pr.zones()))
+		t.noteSecret(p, c.Secret, reasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", TrimDot(host), pr.zones()))
 	}
 }
 
-// noteSecret says what is wrong with one of a policy's Secrets, of which others may count.
+// noteSecret notes what is wrong with one of a policy's Secrets, of which others may count.
 func (t *Target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message string) {
 	t.Notes = append(t.Notes, Note{Policy: p, Host: "secret/" + s.BareName(), Condition: api.Condition{
 		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, MaxMessage),

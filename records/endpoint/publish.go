@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// MayPublish says what keeps an object of a namespace from publishing data of a type at
+// MayPublish returns what keeps an object of a namespace from publishing data of a type at
 // name, which lies in the zone; nil for nothing (rule 5.1). The closest Zone's delegations
 // decide for every kind of object; without a Zone the Corefile does. The administering
 // namespace needs neither, but for the data that make a host.
@@ -19,10 +19,10 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 	if at.Unread != nil {
 		return at.UnreadZone()
 	}
-	switch administers := o.Administers(at, m); {
+	switch administers := o.administers(at, m); {
 	case rtype == "NS" && name == at.Origin && !administers:
 		return o.notServer(at, m)
-	case administers && !slices.Contains(SteeredTypes, rtype):
+	case administers && !slices.Contains(steeredTypes, rtype):
 		return at.mayTell(name, rtype)
 	case at.Object == nil:
 		return cmp.Or(o.mayPublishIn(at.Origin, m, name, rtype), at.mayTell(name, rtype))
@@ -33,12 +33,12 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 		InCluster(&at.Object.Meta, m), namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
 }
 
-// SteeredTypes are the types of data that belong to one owner (rule 5.3).
-var SteeredTypes = []string{"A", "AAAA", "CNAME"}
+// steeredTypes are the types of data that belong to one owner (rule 5.3).
+var steeredTypes = []string{"A", "AAAA", "CNAME"}
 
-// Administers reports whether the namespace of an object is the administering one of a zone:
+// administers reports whether the namespace of an object is the administering one of a zone:
 // that of its Zone, else one of `zone-namespaces`.
-func (o *Options) Administers(at *Zone, m *api.Meta) bool {
+func (o *Options) administers(at *Zone, m *api.Meta) bool {
 	if at.Object != nil {
 		return m.SameNamespace(&at.Object.Meta)
 	}
@@ -48,9 +48,9 @@ func (o *Options) Administers(at *Zone, m *api.Meta) bool {
 // notServer says that an object may not say who serves a zone.
 func (o *Options) notServer(at *Zone, m *api.Meta) *Problem {
 	if at.Object != nil {
-		return Problemf(ReasonNotAllowed, "the NS records of %s are for namespace %s alone, which has its Zone", TrimDot(at.Origin), namespaceOf(&at.Object.Meta))
+		return Problemf(reasonNotAllowed, "the NS records of %s are for namespace %s alone, which has its Zone", TrimDot(at.Origin), namespaceOf(&at.Object.Meta))
 	}
-	return Problemf(ReasonNotAllowed, "the NS records of %s are for the namespaces that administer it: where %s is one, write zone-namespaces %s into the Corefile",
+	return Problemf(reasonNotAllowed, "the NS records of %s are for the namespaces that administer it: where %s is one, write zone-namespaces %s into the Corefile",
 		TrimDot(at.Origin), namespaceOf(m), m.Namespace())
 }
 
@@ -75,7 +75,7 @@ func mustName(rtype string) string {
 	return ": the types have to name " + rtype + ", which takes all names below"
 }
 
-// mayPublishIn is mayPublish in a zone of the Corefile that has no Zone: the lines `publish`
+// mayPublishIn returns what MayPublish does, in a zone of the Corefile that has no Zone: the lines `publish`
 // with the longest domain that name lies in decide. A zone that no line concerns is open to
 // all. rtype is "" for a Zone.
 func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *Problem {
@@ -83,7 +83,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 		if grants(nil, rtype) {
 			return nil
 		}
-		return Problemf(ReasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
+		return Problemf(reasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
 	}
 	for _, p := range o.Publish { // these add to the next shorter one (rule 5.9)
 		if p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) && grants(p.Types, rtype) {
@@ -92,7 +92,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 	}
 	closest := o.closestPublish(name)
 	if closest == "" {
-		return Problemf(ReasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", TrimDot(name))
+		return Problemf(reasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", TrimDot(name))
 	}
 	listed := false
 	for _, p := range o.Publish {
@@ -104,10 +104,10 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 		}
 	}
 	if listed {
-		return Problemf(ReasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish %s at %s%s",
+		return Problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish %s at %s%s",
 			TrimDot(closest), namespaceOf(m), cmp.Or(rtype, "a Zone"), TrimDot(name), mustName(rtype))
 	}
-	return Problemf(ReasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", TrimDot(closest), namespaceOf(m), TrimDot(name))
+	return Problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", TrimDot(closest), namespaceOf(m), TrimDot(name))
 }
 
 // Sharing returns a function that reports whether several namespaces may publish records at a name in a zone (rules 5.1
@@ -184,7 +184,7 @@ func (o *Options) Open(origin string) bool {
 // name above the labels that begin with _.
 func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	switch {
-	case !Underscored(name) || o.Administers(at, m):
+	case !Underscored(name) || o.administers(at, m):
 		return false
 	case at.Object == nil:
 		return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) })

@@ -8,17 +8,19 @@ import (
 // PublisherKinds are the kinds of objects that have endpoints.
 var PublisherKinds = [...]api.Kind{api.KindDNSRecord, api.KindDNSEndpoint}
 
-// PublisherKey is where clusterState.targets has a DNSRecord or DNSEndpoint: in its
-// namespace, where no Gateway can be.
+// PublisherKey returns the key of a DNSRecord or DNSEndpoint among the targets of a cluster: in
+// its namespace, where no Gateway can be.
 func PublisherKey(kind api.Kind, name string) string {
 	m := api.Meta{Name: name}
 	return m.Namespace() + "/\x00" + kind.String() + "/" + m.BareName()
 }
 
-// IsRefused tells whether somebody is told that the object is not served.
+// IsRefused reports whether the object counts as one that is not served: a child of a policy never
+// does.
 func (p *publisher) IsRefused() bool { return p.Refused != nil && !p.Child }
 
-// PublisherOf returns what becomes of an object; nil where there is none.
+// PublisherOf returns what becomes of a DNSRecord or DNSEndpoint of a cluster, by its kind and
+// namespace/name; nil where there is none.
 func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Target {
 	o := offering{publisher: &publisher{kind: kind}, set: zones, opt: opt}
 	policy := &api.DNSPolicy{}
@@ -70,7 +72,7 @@ func (o *offering) record(rec *api.DNSRecord) {
 	root, rootErr := rdata.Canonical(rec.RootHost)
 	o.FQDN = root // "" where that is no name
 	o.Child = RecordParent(rec).Name != ""
-	at := o.set.Closest(rdata.Base(root))
+	at := o.set.closest(rdata.Base(root))
 	switch {
 	case rec.Invalid != "":
 		o.Refused = &Problem{Reason: ReasonInvalid, Message: rec.Invalid}
@@ -78,10 +80,10 @@ func (o *offering) record(rec *api.DNSRecord) {
 		o.Refused = &Problem{Reason: ReasonNotServed, Message: "this server has written it, and serves what it was made from"}
 	case !named:
 		o.Refused = Problemf(ReasonNotServed, "it is another server's: it has no label %s, and no zoneID with a Secret as provider", api.LabelZoneName)
-	case err != nil || o.set.Closest(origin) == nil || o.set.Closest(origin).Origin != origin:
+	case err != nil || o.set.closest(origin) == nil || o.set.closest(origin).Origin != origin:
 		o.Refused = Problemf(ReasonNotServed, "the zone %q is not served here; these are: %s", zone, o.opt.ZoneNames())
 	case rootErr != nil:
-		o.Refused = Problemf(ReasonInvalidName, "spec.rootHost %q: %v", rec.RootHost, rootErr)
+		o.Refused = Problemf(reasonInvalidName, "spec.rootHost %q: %v", rec.RootHost, rootErr)
 	case at == nil || at.Origin != origin:
 		o.Refused = Problemf(ReasonNotServed, "spec.rootHost %s does not lie in the zone %s", TrimDot(root), TrimDot(origin))
 	}
@@ -121,20 +123,20 @@ type publisher struct {
 	meta *api.Meta
 	// FQDN is the name that a DNSRecord is about; "" for a DNSEndpoint.
 	FQDN string
-	// Entries are its records of types that are not steered.
-	Entries []*Record
-	// Refused is why nothing of it is served; nil otherwise. problems say what of it is
+	// Records are those of its endpoints that are not steered.
+	Records []*Record
+	// Refused is why nothing of it is served; nil otherwise. Problems say what of it is
 	// not.
 	Refused  *Problem
 	Problems []*Problem
-	// Child is true for a child of a policy, of which there is nothing to be said but its
-	// status: see Snapshot.RecordStatus.
+	// Child is true for a child of a policy, which has no verdict: see
+	// status.View.RecordStatus.
 	Child bool
 }
 
-// ParentRef returns the object of a namespace whose child one of a kind is that by controls, and
-// that is our own where own is true; a Ref without a name for none. A policy has DNSRecords and
-// probes, a DNSRecord probes alone.
+// ParentRef returns the object whose child an object of a kind and a namespace is: by controls it,
+// and this server has written it where own is true. It is a Ref without a name for none. A policy
+// has DNSRecords and probes, a DNSRecord probes alone.
 func ParentRef(kind api.Kind, namespace string, by *api.Controller, own bool) api.Ref {
 	switch {
 	case !own || by == nil:

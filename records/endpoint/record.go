@@ -11,13 +11,14 @@ import (
 
 // Record is a record of an object where it lies. It is immutable.
 type Record struct {
+	// Record is what the object says: the object itself, or one target of a DNSRecord or DNSEndpoint.
 	Record *api.Record
 	// Name is its owner name; "" where that is not known.
 	Name string
-	// Origin is where in name the origin of its zone begins.
+	// Origin is where in Name the origin of its zone begins.
 	Origin uint16
-	// Kind is that of the object, where it is no Record: a DNSEndpoint's data of types
-	// that are not steered are records too.
+	// Kind is that of the object, 0 for a Record: data of DNSRecords and DNSEndpoints of
+	// types that are not steered are Records too.
 	Kind api.Kind
 	// Beside is true for data of the administering namespace that stand beside any owner, and own nothing (rule 5.3). Bound is
 	// true where it may stand only below a name of its own namespace (rule 5.9).
@@ -30,54 +31,54 @@ type Record struct {
 // PlaceRecord decides where a Record lies and what it says (rules 5.1, 6.2, 6.3 and
 // 6.9). What other objects there are at its name does not matter here.
 func PlaceRecord(s *Zones, rec *api.Record, opt *Options) *Record {
-	e := &Record{Record: rec}
-	if e.Problem = e.findName(s); e.Problem != nil {
-		return e
+	r := &Record{Record: rec}
+	if r.Problem = r.findName(s); r.Problem != nil {
+		return r
 	}
-	at, problem := e.findZone(s)
+	at, problem := r.findZone(s)
 	if problem == nil {
-		problem = at.InChain(e.Name)
-	}
-	if problem == nil {
-		problem = opt.MayPublish(at, &rec.Meta, e.Name, rdata.TypeName(rec.Type))
+		problem = at.InChain(r.Name)
 	}
 	if problem == nil {
-		problem = e.Parse(at, Writing{Origin: at.Origin, TypeAt: "spec.type", DataAt: "spec.rdata"})
+		problem = opt.MayPublish(at, &rec.Meta, r.Name, rdata.TypeName(rec.Type))
+	}
+	if problem == nil {
+		problem = r.parse(at, writing{origin: at.Origin, typeAt: "spec.type", dataAt: "spec.rdata"})
 	}
 	if problem != nil {
-		e.Problem = problem
-		return e
+		r.Problem = problem
+		return r
 	}
-	e.SetOrigin(at.Origin)
-	e.Bind(opt, at)
-	return e
+	r.setOrigin(at.Origin)
+	r.bind(opt, at)
+	return r
 }
 
-// Zone returns the origin of the zone that e is in; "" for none.
-func (e *Record) Zone() string {
-	if e.RR == nil {
+// Zone returns the origin of the zone that the Record is in; "" for none.
+func (r *Record) Zone() string {
+	if r.RR == nil {
 		return ""
 	}
-	return e.Name[e.Origin:]
+	return r.Name[r.Origin:]
 }
 
-// SetOrigin notes the origin of e's zone. A name has 1,024 characters at the most, where
+// setOrigin notes the origin of the Record's zone. A name has 1,024 characters at the most, where
 // all are escaped.
-func (e *Record) SetOrigin(origin string) { e.Origin = uint16(len(e.Name) - len(origin)) }
+func (r *Record) setOrigin(origin string) { r.Origin = uint16(len(r.Name) - len(origin)) }
 
 // findName finds the owner name of a Record (rule 6.2).
-func (e *Record) findName(s *Zones) *Problem {
-	rec := e.Record
+func (r *Record) findName(s *Zones) *Problem {
+	rec := r.Record
 	switch {
 	case rec.Deleting:
 		return &Problem{Reason: ReasonNotServed, Message: "the Record is being deleted"}
 	case rec.Invalid != "" || rec.Fault != "":
 		// A field that could not be read may be the one that matters.
-		return Unusable(&rec.Meta, rec.Invalid)
+		return unusable(&rec.Meta, rec.Invalid)
 	}
 	var err error
 	if rec.Parent == "" {
-		e.Name, err = rdata.Canonical(rec.DomainName)
+		r.Name, err = rdata.Canonical(rec.DomainName)
 	} else {
 		over := s.Admission(rec.Cluster, rec.Parent)
 		switch {
@@ -86,10 +87,10 @@ func (e *Record) findName(s *Zones) *Problem {
 		case over.FQDN == "":
 			return over.Pending(rec.Parent)
 		}
-		e.Name, err = rdata.Below(over.FQDN, rec.DomainName)
+		r.Name, err = rdata.Below(over.FQDN, rec.DomainName)
 	}
 	if err != nil {
-		return Problemf(ReasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)
+		return Problemf(reasonInvalidName, "spec.domainName %q: %v", rec.DomainName, err)
 	}
 	return nil
 }
@@ -97,29 +98,29 @@ func (e *Record) findName(s *Zones) *Problem {
 // findZone returns the zone that a Record lies in (rule 6.3): the closest one, which is
 // that of its zoneRef where it has one. What is at a zone cut and belongs to the zone
 // above it lies there: DS always (RFC 4035 §2.4), NS where zoneRef says so.
-func (e *Record) findZone(s *Zones) (*Zone, *Problem) {
-	rec := e.Record
-	at := s.Closest(e.Name)
-	if at != nil && at.Origin == e.Name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && delegates(s, rec, e.Name)) {
-		at = s.Above(e.Name)
+func (r *Record) findZone(s *Zones) (*Zone, *Problem) {
+	rec := r.Record
+	at := s.closest(r.Name)
+	if at != nil && at.Origin == r.Name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && delegates(s, rec, r.Name)) {
+		at = s.Above(r.Name)
 		if at == nil {
-			return nil, Problemf(ReasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", TrimDot(e.Name))
+			return nil, Problemf(reasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", TrimDot(r.Name))
 		}
 	}
 	switch {
-	case at != nil && at.Origin != e.Name && isForeignCut(s, rec, e.Name, at):
-		return nil, Problemf(ReasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", TrimDot(e.Name))
+	case at != nil && at.Origin != r.Name && isForeignCut(s, rec, r.Name, at):
+		return nil, Problemf(reasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", TrimDot(r.Name))
 	case at == nil:
 		return nil, &Problem{Reason: ReasonNotServed}
 	case at.Unread != nil:
 		return nil, at.UnreadZone()
 	case rec.Parent != "" && (at.Object == nil || at.Object.Name != rec.Parent):
-		return nil, s.Strayed(&rec.Meta, rec.Parent, at)
+		return nil, s.strayed(&rec.Meta, rec.Parent, at)
 	}
 	return at, nil
 }
 
-// isForeignCut tells whether name is the origin of a Zone below at, and the Record is in
+// isForeignCut reports whether name is the origin of a Zone below at, and the Record is in
 // the namespace of neither.
 func isForeignCut(s *Zones, rec *api.Record, name string, at *Zone) bool {
 	i, ok := s.Index[name]
@@ -129,53 +130,53 @@ func isForeignCut(s *Zones, rec *api.Record, name string, at *Zone) bool {
 	return at.Object == nil || !rec.SameNamespace(&at.Object.Meta)
 }
 
-// delegates tells whether an NS Record at the origin of a zone is the delegation to it:
+// delegates reports whether an NS Record at the origin of a zone is the delegation to it:
 // its zoneRef names the Zone above.
 func delegates(s *Zones, rec *api.Record, origin string) bool {
 	up := s.Above(origin)
 	return up != nil && up.Object != nil && up.Object.Name == rec.Parent
 }
 
-// Speaks tells whether there may be something to say of a Record that is served, whatever
+// Speaks reports whether there may be something to say of a Record that is served, whatever
 // else there is at its name.
-func (e *Record) Speaks() bool {
-	switch e.RR.(type) {
+func (r *Record) Speaks() bool {
+	switch r.RR.(type) {
 	case *dns.TXT:
-		return e.Unquoted() != nil
+		return r.Unquoted() != nil
 	case *dns.NS:
 		return true // its server may have no address
 	}
 	return false
 }
 
-// Older orders records by the age of their objects, then by kind, as contender.older does; 0
+// Older orders Records by the age of their objects, then by kind, as Contender.Older does; 0
 // means that they are of one object.
-func (e *Record) Older(o *Record) int {
-	return cmp.Or(e.Record.Older(&o.Record.Meta), cmp.Compare(e.ObjectKind(), o.ObjectKind()))
+func (r *Record) Older(o *Record) int {
+	return cmp.Or(r.Record.Older(&o.Record.Meta), cmp.Compare(r.ObjectKind(), o.ObjectKind()))
 }
 
-// Object names the object that e comes from to the owner of another one.
-func (e *Record) Object(to *Record) string {
-	return e.ObjectKind().String() + " " + InCluster(&e.Record.Meta, &to.Record.Meta)
+// Object names the Record's object to the owner of another one.
+func (r *Record) Object(to *Record) string {
+	return r.ObjectKind().String() + " " + InCluster(&r.Record.Meta, &to.Record.Meta)
 }
 
-// ObjectKind returns the kind of the object that e comes from.
-func (e *Record) ObjectKind() api.Kind {
-	if e.Kind != 0 {
-		return e.Kind
+// ObjectKind returns the kind of the Record's object.
+func (r *Record) ObjectKind() api.Kind {
+	if r.Kind != 0 {
+		return r.Kind
 	}
 	return api.KindRecord
 }
 
-// Missing reports whether the record is there only because the guard keeps its object.
-func (e *Record) Missing() bool { return e.Record.Missing }
+// Missing reports whether the Record is there only because the guard keeps its object.
+func (r *Record) Missing() bool { return r.Record.Missing }
 
-// Contention is what LiveFirst goes by: the namespace of the object.
-func (e *Record) Contention() string { return NamespaceKey(&e.Record.Meta) }
+// Contention returns the key that LiveFirst goes by: the namespace of the object.
+func (r *Record) Contention() string { return namespaceKey(&r.Record.Meta) }
 
-// Bind notes what rules 5.3 and 5.9 ask of the namespace of a record, which lies in the zone at.
-func (e *Record) Bind(o *Options, at *Zone) {
-	t := e.RR.Header().Rrtype
-	e.Beside = !Steered(t) && t != dns.TypeDNAME && o.Administers(at, &e.Record.Meta)
-	e.Bound = o.Bound(at, &e.Record.Meta, e.Name)
+// bind fills in Beside and Bound of a Record that lies in the zone at (rules 5.3 and 5.9).
+func (r *Record) bind(o *Options, at *Zone) {
+	t := r.RR.Header().Rrtype
+	r.Beside = !Steered(t) && t != dns.TypeDNAME && o.administers(at, &r.Record.Meta)
+	r.Bound = o.Bound(at, &r.Record.Meta, r.Name)
 }

@@ -8,59 +8,59 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Writing says how the data of a record are written, and where.
-type Writing struct {
-	// Origin is what names in the data are relative to.
-	Origin string
-	// TypeAt and dataAt name the type and the data in messages.
-	TypeAt, DataAt string
-	// WholeText is set where the data of a TXT record are one text, unless they begin with a
+// writing says how the data of a record are written, and where.
+type writing struct {
+	// origin is what names in the data are relative to.
+	origin string
+	// typeAt and dataAt name the type and the data in messages.
+	typeAt, dataAt string
+	// wholeText is set where the data of a TXT record are one text, unless they begin with a
 	// quote.
-	WholeText bool
+	wholeText bool
 }
 
-// Parse makes the record of e, whose name is known, in the zone at (rule 6.9).
-func (e *Record) Parse(at *Zone, w Writing) *Problem {
-	rec := e.Record
+// parse fills in RR of a Record whose name is known, in the zone at (rule 6.9).
+func (r *Record) parse(at *Zone, w writing) *Problem {
+	rec := r.Record
 	if rec.Class != "IN" {
-		return Problemf(ReasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
+		return Problemf(reasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
 	}
 	rtype, ok := rdata.Type(rec.Type)
 	if !ok {
-		return Problemf(ReasonInvalidData, "%s %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.TypeAt, rec.Type)
+		return Problemf(reasonInvalidData, "%s %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
 	}
 	if why := rdata.Refused(rtype); why != "" {
-		return Problemf(ReasonForbiddenType, "%s %s: %s", w.TypeAt, rec.Type, why)
+		return Problemf(reasonForbiddenType, "%s %s: %s", w.typeAt, rec.Type, why)
 	}
-	if why := e.misplaced(rtype, at); why != "" {
-		return &Problem{Reason: ReasonForbiddenType, Message: why}
+	if why := r.misplaced(rtype, at); why != "" {
+		return &Problem{Reason: reasonForbiddenType, Message: why}
 	}
 	var err error
-	head := rdata.Header(e.Name, rtype, at.RecordTTL(rec))
-	if w.WholeText && rtype == dns.TypeTXT && !strings.HasPrefix(strings.TrimSpace(rec.RData), `"`) {
-		e.RR, err = rdata.Text(head, rec.RData)
+	head := rdata.Header(r.Name, rtype, at.recordTTL(rec))
+	if w.wholeText && rtype == dns.TypeTXT && !strings.HasPrefix(strings.TrimSpace(rec.RData), `"`) {
+		r.RR, err = rdata.Text(head, rec.RData)
 	} else {
-		e.RR, err = rdata.Parse(head, rec.RData, w.Origin)
+		r.RR, err = rdata.Parse(head, rec.RData, w.origin)
 	}
 	if err != nil {
-		return Problemf(ReasonInvalidData, "%s of type %s: %v", w.DataAt, rec.Type, err)
+		return Problemf(reasonInvalidData, "%s of type %s: %v", w.dataAt, rec.Type, err)
 	}
 	return nil
 }
 
-// misplaced returns why a type may not stand where e lies; "" where it may.
-func (e *Record) misplaced(rtype uint16, at *Zone) string {
-	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && e.Name != at.Origin {
+// misplaced returns why a type may not stand where the Record lies; "" where it may.
+func (r *Record) misplaced(rtype uint16, at *Zone) string {
+	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && r.Name != at.Origin {
 		for _, ns := range at.Corefile.Nameservers {
-			if len(ns.Addresses) > 0 && rdata.IsSubdomain(at.Origin, ns.Name) && rdata.IsSubdomain(e.Name, ns.Name) {
+			if len(ns.Addresses) > 0 && rdata.IsSubdomain(at.Origin, ns.Name) && rdata.IsSubdomain(r.Name, ns.Name) {
 				return TrimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
 			}
 		}
 	}
-	if rtype == dns.TypeNS && strings.HasPrefix(e.Name, rdata.Wildcard) {
+	if rtype == dns.TypeNS && strings.HasPrefix(r.Name, rdata.Wildcard) {
 		return "a wildcard cannot be delegated, and BIND copies no zone that has it (RFC 4592 §4.2): write an NS record for each name"
 	}
-	if e.Name != at.Origin {
+	if r.Name != at.Origin {
 		return ""
 	}
 	switch {
@@ -75,28 +75,28 @@ func (e *Record) misplaced(rtype uint16, at *Zone) string {
 }
 
 // Unquoted says that a text without quotes is not what it looks like (RFC 1035 §5.1); nil where it is.
-func (e *Record) Unquoted() *Problem {
-	txt, ok := e.RR.(*dns.TXT)
-	quoted := strings.Contains(e.Record.RData, `"`)
-	switch cut := CutOff(e.Record.RData); {
+func (r *Record) Unquoted() *Problem {
+	txt, ok := r.RR.(*dns.TXT)
+	quoted := strings.Contains(r.Record.RData, `"`)
+	switch cut := cutOff(r.Record.RData); {
 	case !ok || quoted && !cut:
 		return nil
 	case quoted:
-		return Problemf(ReasonStrings, BehindQuotes)
+		return Problemf(reasonStrings, behindQuotes)
 	case cut:
-		return Problemf(ReasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
+		return Problemf(reasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
 	case len(txt.Txt) > 1:
-		return Problemf(ReasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
+		return Problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
 	}
 	return nil
 }
 
-// BehindQuotes is said of a text with quotes that cutOff is true of.
-const BehindQuotes = "a semicolon stands outside of the quotes, so what stands behind it is a comment, and left out: put all of it in quotes"
+// behindQuotes is said of a text with quotes of which cutOff reports true.
+const behindQuotes = "a semicolon stands outside of the quotes, so what stands behind it is a comment, and left out: put all of it in quotes"
 
-// CutOff reports whether a text has a comment, as a zone file has them (RFC 1035 §5.1): a
+// cutOff reports whether a text has a comment, as a zone file has them (RFC 1035 §5.1): a
 // semicolon outside of quotes begins it.
-func CutOff(text string) bool {
+func cutOff(text string) bool {
 	quoted := false
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

@@ -20,21 +20,21 @@ type registered struct {
 	meta api.Meta
 }
 
-// maxTaken is how many names a Zone's condition tells of.
+// maxTaken is how many of these names a Zone's condition has.
 const maxTaken = 3
 
 // findTaken looks once through the registry, where there is a Zone that may be refused for it:
 // one that lies below another, and has no line of its own.
 func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	fqdns := make(map[string]bool, len(named))
-	for _, f := range named {
-		fqdns[f.FQDN], f.registered = true, isRegistered(in, f)
+	for _, a := range named {
+		fqdns[a.FQDN], a.registered = true, isRegistered(in, a)
 	}
 	s.named, s.Taken = fqdns, make(takenNames)
-	for _, f := range named {
-		for at, ok := rdata.Parent(f.FQDN); ok; at, ok = rdata.Parent(at) {
-			if fqdns[at] && !f.registered {
-				s.Taken[f.FQDN] = nil
+	for _, a := range named {
+		for at, ok := rdata.Parent(a.FQDN); ok; at, ok = rdata.Parent(at) {
+			if fqdns[at] && !a.registered {
+				s.Taken[a.FQDN] = nil
 				break
 			}
 		}
@@ -56,22 +56,22 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 
 // isRegistered reports whether a Zone has a line for its name. One that was made anew has that
 // of the Zone before.
-func isRegistered(in *api.Objects, f *Admission) bool {
-	o, ok := in.Registered(api.ZoneKey(f.FQDN))
-	return ok && o.Kind == api.KindZone && o.Cluster == f.Zone.Cluster && o.Name == f.Zone.Name
+func isRegistered(in *api.Objects, a *Admission) bool {
+	o, ok := in.Registered(api.ZoneKey(a.FQDN))
+	return ok && o.Kind == api.KindZone && o.Cluster == a.Zone.Cluster && o.Name == a.Zone.Name
 }
 
 // refuse says that the registry has names in a Zone for other namespaces than its own and that
 // of the Zone above; nil where it has none.
-func (t takenNames) refuse(f *Admission) *Problem {
+func (t takenNames) refuse(a *Admission) *Problem {
 	var names []string
 	n := 0
-	for _, r := range t[f.FQDN] {
-		if r.meta.SameNamespace(&f.Zone.Meta) || r.meta.SameNamespace(&f.Parent.Meta) {
+	for _, r := range t[a.FQDN] {
+		if r.meta.SameNamespace(&a.Zone.Meta) || r.meta.SameNamespace(&a.Parent.Meta) {
 			continue
 		}
 		if n++; n <= maxTaken {
-			names = append(names, fmt.Sprintf("%s of %s %s", TrimDot(r.name), r.kind, InCluster(&r.meta, &f.Zone.Meta)))
+			names = append(names, fmt.Sprintf("%s of %s %s", TrimDot(r.name), r.kind, InCluster(&r.meta, &a.Zone.Meta)))
 		}
 	}
 	if n == 0 {
@@ -84,8 +84,8 @@ func (t takenNames) refuse(f *Admission) *Problem {
 	return Problemf(reasonNamesTaken, "the zone would take names that other namespaces have: %s%s. Have these objects removed first", strings.Join(names, ", "), more)
 }
 
-// servedBefore tells whether it is on record that a Zone has been served as the zone of a
-// name: what comes later takes nothing from it, however old it is (rule 5.4).
+// servedBefore reports whether the registry has a Zone as the zone of a name: what comes
+// later takes nothing from it, however old that is (rule 5.4).
 func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool {
 	owner, ok := acquired.Get(api.ZoneKey(origin)) // a Zone has the UID
 	return ok && owner.Is(api.KindZone, &z.Meta)

@@ -12,6 +12,7 @@ import (
 
 // Zone is one served zone: who says what is in it (rule 6.1).
 type Zone struct {
+	// Origin is its name, in lower case with a final dot.
 	Origin string
 	// Corefile is what the Corefile says of the zone, or of the closest one above it.
 	Corefile *ZoneOptions
@@ -60,15 +61,15 @@ func (at *Zone) SOA(ns string, serial uint32) *dns.SOA {
 	return soa
 }
 
-// StandsFor tells whether name is the one that is made up where nobody has named a name
+// StandsFor reports whether name is the one that is made up where nobody has named a name
 // server.
 func (at *Zone) StandsFor(name string) bool {
 	return len(at.Corefile.Nameservers) == 0 && at.Nameservers()[0].Name == name
 }
 
-// RecordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
+// recordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
 // Zone's, else that of hosts in a zone of the Corefile.
-func (at *Zone) RecordTTL(rec *api.Record) uint32 {
+func (at *Zone) recordTTL(rec *api.Record) uint32 {
 	if rec.TTL != api.NoTTL {
 		return uint32(rec.TTL)
 	}
@@ -83,42 +84,43 @@ func (at *Zone) defaultTTL() uint32 {
 	return at.Corefile.TTL
 }
 
-// EndpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 stands for the
+// endpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 stands for the
 // default (rule 6.10).
-func (at *Zone) EndpointTTL(ep *api.Endpoint) uint32 {
+func (at *Zone) endpointTTL(ep *api.Endpoint) uint32 {
 	if ep.TTL > 0 {
 		return uint32(ep.TTL)
 	}
 	return at.defaultTTL()
 }
 
-// UnreadZone is unreadProblem for a name in a zone whose Zone cannot be read.
+// UnreadZone says that the Zone of the zone cannot be read, which Unread names.
 func (at *Zone) UnreadZone() *Problem {
 	return UnreadProblem(at.Origin, api.KindZone, &api.Meta{Cluster: at.Unread.Cluster, Name: at.Unread.Name})
 }
 
-// ChainHost is the same of a name in the zone at.
+// ChainHost returns N of a name of the zone at or below klb.N; "" for other names (rule 2.8).
 func (at *Zone) ChainHost(name string) string { return chainHost(at.Origin, name) }
 
-// InChain says why nothing may be published at a name of the zone at; nil for other names (rule 2.8).
+// InChain says that a name of the zone is one of a chain, where no object may publish by itself; nil for other names (rule
+// 2.8).
 func (at *Zone) InChain(name string) *Problem {
 	n := at.ChainHost(name)
 	if n == "" {
 		return nil
 	}
-	return Problemf(ReasonReserved, "%s: names at and below klb.%s are those of its chain: choose a name without the label klb", TrimDot(name), TrimDot(n))
+	return Problemf(reasonReserved, "%s: names at and below klb.%s are those of its chain: choose a name without the label klb", TrimDot(name), TrimDot(n))
 }
 
-// TellsOwner tells whether a name is one at which the zone tells who owns a host of it, or
-// would if somebody did (rule 5.8): what is said there is the server's to say, or people
-// would believe what others have put there.
+// TellsOwner reports whether a name is one at which the zone names the owner of a host, if
+// the host has one (rule 5.8). Only the server puts records there: people would believe what
+// others have put.
 func (at *Zone) TellsOwner(name string) bool {
 	return at.Corefile.OwnerTXT != "" && at.tellsAfter(at.Corefile.OwnerTXT, name)
 }
 
-// tellsBelow tells whether the zone would tell who owns a host of it at a name below this
-// one, which is so where the prefix has several labels: what is delegated here, or led
-// elsewhere, would be told by others.
+// tellsBelow reports whether names at which the zone names owners can lie below this one,
+// which is so where the prefix has several labels: others would answer for them if this name
+// were delegated or led elsewhere.
 func (at *Zone) tellsBelow(name string) bool {
 	_, prefix, more := strings.Cut(at.Corefile.OwnerTXT, ".")
 	for ; more; _, prefix, more = strings.Cut(prefix, ".") {
@@ -129,7 +131,7 @@ func (at *Zone) tellsBelow(name string) bool {
 	return false
 }
 
-// tellsAfter tells whether a name is a prefix, a type and a host of the zone.
+// tellsAfter reports whether a name is a prefix, a type and a host of the zone.
 func (at *Zone) tellsAfter(prefix, name string) bool {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok {
@@ -143,28 +145,28 @@ func (at *Zone) tellsAfter(prefix, name string) bool {
 	return false
 }
 
-// mayTell tells what keeps data of a type from a name: TXT would stand among what tells
-// owners, a CNAME, NS records or a DNAME above would have it asked elsewhere. nil for
-// nothing.
+// mayTell returns what keeps data of a type from a name; nil for nothing. A TXT record would
+// stand among those that name owners; a CNAME, NS records, or a DNAME above would have these
+// asked elsewhere.
 func (at *Zone) mayTell(name, rtype string) *Problem {
 	switch t, _ := rdata.Type(rtype); t {
 	case dns.TypeNS, dns.TypeDNAME:
 		if at.tellsBelow(name) {
-			return Problemf(ReasonForbiddenType, "%s: owner-txt in the Corefile keeps names below it, which begin with %s, for telling who owns a host, and no %s records lead them elsewhere",
+			return Problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps names below it, which begin with %s, for telling who owns a host, and no %s records lead them elsewhere",
 				TrimDot(name), at.Corefile.OwnerTXT, rtype)
 		}
 	}
 	switch t, _ := rdata.Type(rtype); t {
 	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
 		if at.TellsOwner(name) {
-			return Problemf(ReasonForbiddenType, "%s: owner-txt in the Corefile keeps the names that begin with %s for telling who owns a host, and others have no %s records there",
+			return Problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps the names that begin with %s for telling who owns a host, and others have no %s records there",
 				TrimDot(name), at.Corefile.OwnerTXT, rtype)
 		}
 	}
 	return nil
 }
 
-// ownerTypes are what follows the prefix in names that tell owners.
+// ownerTypes are what follows the prefix in the names of TXT records that name owners.
 var ownerTypes = [...]string{"a-", "aaaa-", "cname-"}
 
 // same reports whether two versions of a served zone have the same content apart from what

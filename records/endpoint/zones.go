@@ -32,12 +32,12 @@ type Admission struct {
 // Zones is the served zones, and what became of all Zones. It is immutable.
 type Zones struct {
 	// Served are the zones of the Corefile in its order, then the others by their
-	// origins; index finds them.
+	// origins; Index finds them.
 	Served []Zone
 	Index  map[string]int
 	// Admissions are those of each cluster's Zones, by namespace/name.
 	Admissions []map[string]*Admission
-	// named has the names of all Zones, whatever has become of them; taken has the registered
+	// named has the names of all Zones, whatever has become of them; Taken has the registered
 	// names in those that have no line of their own.
 	named map[string]bool
 	Taken takenNames
@@ -45,8 +45,8 @@ type Zones struct {
 	Reserved []string
 }
 
-// ResolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). It is a pure
-// function of the Zones and of opt, and takes time in proportion to the number of Zones,
+// ResolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). unread are the lines
+// of Zones that cannot be read, by origin. It is a pure function of its arguments, and takes time in proportion to the number of Zones,
 // but for sorting them.
 func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zones {
 	s := &Zones{Index: make(map[string]int, len(opt.Zones))}
@@ -61,9 +61,9 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	for _, c := range in.Clusters {
 		admissions := nameZones(c)
 		s.Admissions = append(s.Admissions, admissions)
-		for _, f := range admissions {
-			if f.Problem == nil {
-				named = append(named, f)
+		for _, a := range admissions {
+			if a.Problem == nil {
+				named = append(named, a)
 			}
 		}
 	}
@@ -83,9 +83,9 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	named = LiveFirst(named, (*Admission).missing, (*Admission).contention)
 	s.findTaken(named, &in)
 	s.addUnread(unread, named)
-	for _, f := range named {
-		if f.Problem = s.vacant(f, named, &in); f.Problem == nil {
-			s.admit(f, opt)
+	for _, a := range named {
+		if a.Problem = s.vacant(a, named, &in); a.Problem == nil {
+			s.admit(a, opt)
 		}
 	}
 	s.sortServed(len(opt.Zones))
@@ -94,23 +94,23 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 
 // vacant says that a name is on record for a Zone of another namespace, and kept for that though it has gone (rule 5.4); nil
 // where not.
-func (s *Zones) vacant(f *Admission, named []*Admission, in *api.Objects) *Problem {
-	line, ok := in.Registered(api.ZoneKey(f.FQDN))
-	if i, served := s.Index[f.FQDN]; !ok || served && s.Served[i].Unread != nil {
+func (s *Zones) vacant(a *Admission, named []*Admission, in *api.Objects) *Problem {
+	line, ok := in.Registered(api.ZoneKey(a.FQDN))
+	if i, served := s.Index[a.FQDN]; !ok || served && s.Served[i].Unread != nil {
 		return nil
 	}
 	m := in.MetaOf(line)
-	if slices.ContainsFunc(named, func(o *Admission) bool { return o.FQDN == f.FQDN && m.SameNamespace(&o.Zone.Meta) }) {
+	if slices.ContainsFunc(named, func(o *Admission) bool { return o.FQDN == a.FQDN && m.SameNamespace(&o.Zone.Meta) }) {
 		return nil
 	}
-	return Problemf(ReasonConflicted, "%s", SaysOwner("the name "+TrimDot(f.FQDN), line.Kind, m, true, &f.Zone.Meta))
+	return Problemf(ReasonConflicted, "%s", ownedBy("the name "+TrimDot(a.FQDN), line.Kind, m, true, &a.Zone.Meta))
 }
 
 // addUnread adds the zones whose Zones cannot be read, and are not among those that are.
 func (s *Zones) addUnread(unread map[string]api.Owner, named []*Admission) {
 	for origin, o := range unread {
-		over := s.Closest(origin)
-		if over == nil || slices.ContainsFunc(named, func(f *Admission) bool { return f.FQDN == origin && o.Is(api.KindZone, &f.Zone.Meta) }) {
+		over := s.closest(origin)
+		if over == nil || slices.ContainsFunc(named, func(a *Admission) bool { return a.FQDN == origin && o.Is(api.KindZone, &a.Zone.Meta) }) {
 			continue
 		}
 		i, known := s.Index[origin]
@@ -131,7 +131,7 @@ func (s *Zones) sortServed(n int) {
 	}
 }
 
-// SameZone tells whether two versions of a Zone say the same: what their status keeps may
+// SameZone reports whether two versions of a Zone say the same: what their status keeps may
 // differ, and metadata that does not matter.
 func SameZone(a, b *api.Zone) bool {
 	if a == b || a == nil || b == nil {
@@ -145,8 +145,8 @@ func SameZone(a, b *api.Zone) bool {
 	return reflect.DeepEqual(&x, &y)
 }
 
-// Closest returns the served zone that name lies in; nil for none.
-func (s *Zones) Closest(name string) *Zone {
+// closest returns the served zone that name lies in; nil for none.
+func (s *Zones) closest(name string) *Zone {
 	if i := ClosestOrigin(s.Index, name); i >= 0 {
 		return &s.Served[i]
 	}
@@ -173,7 +173,7 @@ func (s *Zones) Above(origin string) *Zone {
 	if !ok {
 		return nil
 	}
-	return s.Closest(up)
+	return s.closest(up)
 }
 
 // Cuts returns, for each zone, the origins of those that begin below it.
@@ -190,53 +190,53 @@ func (s *Zones) Cuts() [][]string {
 
 // admit decides on a Zone whose name is known, after all that lie above it and all
 // older ones of the name.
-func (s *Zones) admit(f *Admission, opt *Options) {
-	over := s.Closest(f.FQDN)
+func (s *Zones) admit(a *Admission, opt *Options) {
+	over := s.closest(a.FQDN)
 	if over == nil {
-		f.Problem = &Problem{Reason: ReasonNotServed}
+		a.Problem = &Problem{Reason: ReasonNotServed}
 		return
 	}
-	if f.Problem = over.InChain(f.FQDN); f.Problem != nil {
+	if a.Problem = over.InChain(a.FQDN); a.Problem != nil {
 		return
 	}
-	if up := s.Above(f.FQDN); over.Unread != nil && (over.Origin == f.FQDN || !f.registered) {
-		f.Problem = over.UnreadZone()
+	if up := s.Above(a.FQDN); over.Unread != nil && (over.Origin == a.FQDN || !a.registered) {
+		a.Problem = over.UnreadZone()
 		return
 	} else if up == nil || up.Unread == nil { // else its delegation was known when it was registered
-		if f.Problem = s.mayServe(f, opt); f.Problem != nil {
+		if a.Problem = s.mayServe(a, opt); a.Problem != nil {
 			return
 		}
 	}
-	if over.TellsOwner(f.FQDN) || over.tellsBelow(f.FQDN) {
-		f.Problem = Problemf(ReasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", TrimDot(f.FQDN))
+	if over.TellsOwner(a.FQDN) || over.tellsBelow(a.FQDN) {
+		a.Problem = Problemf(ReasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", TrimDot(a.FQDN))
 		return
 	}
-	if ns := f.hidesServer(over.Corefile); ns != "" && (f.Parent != nil || opt.ZoneNamespaces == nil) {
-		f.Problem = Problemf(ReasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", TrimDot(ns))
+	if ns := a.hidesServer(over.Corefile); ns != "" && (a.Parent != nil || opt.ZoneNamespaces == nil) {
+		a.Problem = Problemf(ReasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", TrimDot(ns))
 		return
 	}
-	if f.Parent != nil && !f.registered {
-		if f.Problem = s.Taken.refuse(f); f.Problem != nil {
+	if a.Parent != nil && !a.registered {
+		if a.Problem = s.Taken.refuse(a); a.Problem != nil {
 			return
 		}
 	}
-	i, taken := s.Index[f.FQDN]
+	i, taken := s.Index[a.FQDN]
 	switch {
 	case taken && s.Served[i].Object != nil:
 		first := &s.Served[i].Object.Meta
-		f.Problem = Problemf(ReasonConflicted, "Zone %s %s and has the same name, %s", InCluster(first, &f.Zone.Meta), f.precedes(first), TrimDot(f.FQDN))
+		a.Problem = Problemf(ReasonConflicted, "Zone %s %s and has the same name, %s", InCluster(first, &a.Zone.Meta), a.precedes(first), TrimDot(a.FQDN))
 	case taken:
-		s.Served[i].Object = f.Zone
+		s.Served[i].Object = a.Zone
 	default:
-		s.Index[f.FQDN] = len(s.Served)
-		s.Served = append(s.Served, Zone{Origin: f.FQDN, Corefile: over.Corefile, Object: f.Zone})
+		s.Index[a.FQDN] = len(s.Served)
+		s.Served = append(s.Served, Zone{Origin: a.FQDN, Corefile: over.Corefile, Object: a.Zone})
 	}
 }
 
-// precedes says how the object of another one goes before the Zone: by its age, or by what
-// is on record (rule 5.4).
-func (f *Admission) precedes(m *api.Meta) string {
-	if m.Older(&f.Zone.Meta) > 0 {
+// precedes says how another Zone, m, goes before this one: by its age, or by the registry
+// (rule 5.4).
+func (a *Admission) precedes(m *api.Meta) string {
+	if m.Older(&a.Zone.Meta) > 0 {
 		return "came first"
 	}
 	return "is older"
@@ -245,19 +245,19 @@ func (f *Admission) precedes(m *api.Meta) string {
 // hidesServer returns a name server to which the Corefile gives addresses in the zone
 // above, and which the Zone would take away; "" for none. One of the namespace that
 // delegates it may.
-func (f *Admission) hidesServer(corefile *ZoneOptions) string {
-	if f.Parent != nil && f.Zone.SameNamespace(&f.Parent.Meta) || f.FQDN == corefile.Origin {
+func (a *Admission) hidesServer(corefile *ZoneOptions) string {
+	if a.Parent != nil && a.Zone.SameNamespace(&a.Parent.Meta) || a.FQDN == corefile.Origin {
 		return ""
 	}
 	for _, ns := range corefile.Nameservers {
-		if len(ns.Addresses) > 0 && rdata.IsSubdomain(f.FQDN, ns.Name) {
+		if len(ns.Addresses) > 0 && rdata.IsSubdomain(a.FQDN, ns.Name) {
 			return ns.Name
 		}
 	}
 	return ""
 }
 
-// lets tells whether a Zone of that name may be served by up, the zone that holds its
+// lets reports whether a Zone of that name may be served by up, the zone that holds its
 // delegation, which is nil for none (rules 5.2, 6.3 and 6.5).
 func (s *Zones) lets(z *api.Meta, zoneRef, fqdn string, up *Zone, opt *Options) bool {
 	switch {
@@ -268,62 +268,62 @@ func (s *Zones) lets(z *api.Meta, zoneRef, fqdn string, up *Zone, opt *Options) 
 	case opt.ZoneNamespaces != nil:
 		return isListed(opt.ZoneNamespaces, z)
 	}
-	return opt.mayPublishIn(s.siteAt(fqdn, up).Corefile.Origin, z, fqdn, "") == nil // any, as far as the Corefile says nothing else
+	return opt.mayPublishIn(s.zoneAt(fqdn, up).Corefile.Origin, z, fqdn, "") == nil // any, as far as the Corefile says nothing else
 }
 
-// siteAt returns the served zone of that name, where there is one, else up.
-func (s *Zones) siteAt(name string, up *Zone) *Zone {
+// zoneAt returns the served zone of that name, where there is one, else up.
+func (s *Zones) zoneAt(name string, up *Zone) *Zone {
 	if i, ok := s.Index[name]; ok {
 		return &s.Served[i]
 	}
 	return up
 }
 
-// mayServe tells what keeps a Zone from being served by those above it: nil where
+// mayServe returns what keeps a Zone from being served by those above it: nil where
 // nothing does.
-func (s *Zones) mayServe(f *Admission, opt *Options) *Problem {
-	z := f.Zone
-	up := s.Above(f.FQDN)
+func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
+	z := a.Zone
+	up := s.Above(a.FQDN)
 	delegates := up != nil && up.Object != nil
 	switch {
-	case s.lets(&z.Meta, z.Parent, f.FQDN, up, opt):
+	case s.lets(&z.Meta, z.Parent, a.FQDN, up, opt):
 		if delegates {
-			f.Parent = up.Object
+			a.Parent = up.Object
 		}
 		return nil
 	case z.Parent != "" && (!delegates || up.Object.Name != z.Parent):
-		return s.Strayed(&z.Meta, z.Parent, up)
+		return s.strayed(&z.Meta, z.Parent, up)
 	case delegates:
 		return Problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
-			InCluster(&up.Object.Meta, &z.Meta), namespaceOf(&z.Meta), TrimDot(f.FQDN))
+			InCluster(&up.Object.Meta, &z.Meta), namespaceOf(&z.Meta), TrimDot(a.FQDN))
 	case opt.ZoneNamespaces == nil:
-		return opt.mayPublishIn(s.siteAt(f.FQDN, up).Corefile.Origin, &z.Meta, f.FQDN, "")
+		return opt.mayPublishIn(s.zoneAt(a.FQDN, up).Corefile.Origin, &z.Meta, a.FQDN, "")
 	}
-	return Problemf(ReasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
-		TrimDot(f.FQDN), namespaceOf(&z.Meta))
+	return Problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
+		TrimDot(a.FQDN), namespaceOf(&z.Meta))
 }
 
-// Strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
+// strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
 // is the zone that it lies in, nil for none.
-func (s *Zones) Strayed(m *api.Meta, parent string, up *Zone) *Problem {
-	if f := s.Admission(m.Cluster, parent); f != nil && f.Problem != nil {
+func (s *Zones) strayed(m *api.Meta, parent string, up *Zone) *Problem {
+	if a := s.Admission(m.Cluster, parent); a != nil && a.Problem != nil {
 		return Problemf(ReasonParentPending, "the Zone %s of zoneRef is not served itself", parent)
 	}
 	switch {
 	case up == nil:
 		return &Problem{Reason: ReasonNotServed}
 	case up.Object == nil:
-		return Problemf(ReasonParentMismatch, "the name lies in the zone %s, which has no Zone, and not in the Zone %s of zoneRef", TrimDot(up.Origin), parent)
+		return Problemf(reasonParentMismatch, "the name lies in the zone %s, which has no Zone, and not in the Zone %s of zoneRef", TrimDot(up.Origin), parent)
 	}
-	return Problemf(ReasonParentMismatch, "the name lies in the zone %s of Zone %s, and not in the Zone %s of zoneRef",
+	return Problemf(reasonParentMismatch, "the name lies in the zone %s of Zone %s, and not in the Zone %s of zoneRef",
 		TrimDot(up.Origin), InCluster(&up.Object.Meta, m), parent)
 }
 
 // Admission returns what became of a Zone; nil where there is none.
 func (s *Zones) Admission(cluster, name string) *Admission {
 	for _, admissions := range s.Admissions {
-		if f := admissions[name]; f != nil && f.Zone.Cluster == cluster { // a few at most
-			return f
+		if a := admissions[name]; a != nil && a.Zone.Cluster == cluster { // a few at most
+			return a
 		}
 	}
 	return nil

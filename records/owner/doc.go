@@ -7,5 +7,5 @@
 //	records.go     the Records at a name → contenders, one for each namespace   rule 5.3
 //	underscore.go  who may publish at names that begin with _, by who has the name above   rule 5.9
 //
-// All of it is pure, and knows neither zones nor answers. Values may be read by any number of goroutines.
+// All of it is pure, and knows neither zones nor answers.
 package owner

@@ -14,7 +14,7 @@ type Loss struct {
 	Crowded bool
 }
 
-// Problem says to the object of the contender why that is not served. What comes first is what users of Kuadrant know.
+// Problem tells the contender's object why it is not served. The message begins with the words that users of Kuadrant know.
 func (l Loss) Problem() *endpoint.Problem {
 	c, o := l.Contender, l.Owner
 	mine, theirs := c.RecordType(), o.RecordType()
@@ -22,19 +22,21 @@ func (l Loss) Problem() *endpoint.Problem {
 	case o.Unread:
 		return endpoint.UnreadProblem(o.Host, o.Kind, o.By)
 	case !o.Vacant() && l.Crowded:
-		return endpoint.Problemf(endpoint.ReasonConflicted, "%d policies share the host already, which is the most: the older ones are served, %s %s first",
-			MaxSharing, o.Kind, endpoint.InCluster(o.By, c.By))
+		return endpoint.Problemf(endpoint.ReasonConflicted,
+			"%d policies share the host already, which is the most: the older ones are served, %s %s first",
+			maxSharing, o.Kind, endpoint.InCluster(o.By, c.By))
 	case !o.Vacant() && endpoint.Underscored(c.Host) && c.Host != o.Host:
 		return NotBelow(o, c.By)
 	case !o.Vacant() && mine != theirs:
-		return endpoint.Problemf(endpoint.ReasonConflicted, "record type conflict, cannot update endpoint '%s' with record type '%s' when endpoint already exists with record type '%s': %s",
+		return endpoint.Problemf(endpoint.ReasonConflicted,
+			"record type conflict, cannot update endpoint '%s' with record type '%s' when endpoint already exists with record type '%s': %s",
 			endpoint.TrimDot(c.Host), mine, theirs, o.Owns("the host", c.By))
 	}
 	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", o.Owns("the host", c.By))
 }
 
-// MaxSharing is how many contenders share a host at most: a query looks at the members of each.
-const MaxSharing = 500
+// maxSharing is how many contenders share a host at most: a query looks at the members of each.
+const maxSharing = 500
 
 // Group is the contenders that may meet at names, and what was decided on them.
 type Group struct {
@@ -77,7 +79,7 @@ func Resolve(contenders []*endpoint.Contender) (won []*endpoint.Contender, lost 
 			case !share(owner, c):
 				lost = append(lost, Loss{Contender: c, Owner: owner})
 				continue
-			case sharing == MaxSharing:
+			case sharing == maxSharing:
 				lost = append(lost, Loss{Contender: c, Owner: owner, Crowded: true})
 				continue
 			}

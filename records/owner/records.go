@@ -6,8 +6,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// OfRecords returns the contender that has a name at which only the Records are: that of the oldest. Other data of the
-// administering namespace own nothing (rule 5.3). It is nil for nobody.
+// OfRecords returns the contender that owns a name where only Records are: that of the oldest. What stands beside others' data
+// owns nothing (rule 5.3). nil for none.
 func OfRecords(name string, at []*endpoint.Record) *endpoint.Contender {
 	var first *endpoint.Record
 	for _, r := range at {

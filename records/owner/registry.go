@@ -9,10 +9,11 @@ import (
 
 // Registry is who had which host first, as the elected replica keeps it (rule 5.4).
 type Registry struct {
+	// In has the lines, and the objects that they name.
 	In *api.Objects
 	// RecordOf returns a Record of a cluster as it lies in its zone, by its namespace/name; nil for none.
 	RecordOf func(cluster, name string) *endpoint.Record
-	// Unread are its lines whose objects cannot be read now.
+	// Unread are the lines whose objects cannot be read now.
 	Unread Lines
 }
 
@@ -37,8 +38,8 @@ func (r *Registry) holds(c *endpoint.Contender) bool {
 // recordAt reports whether the Record that is on record as the owner of a name is there: all Records of a zone are one owner,
 // and what one has acquired another does not lose by joining it (rule 5.3).
 func (r *Registry) recordAt(line api.Owner, name string) bool {
-	e := r.RecordOf(line.Cluster, line.Name)
-	return e != nil && e.RR != nil && e.Name == name && line.Is(api.KindRecord, &e.Record.Meta)
+	rec := r.RecordOf(line.Cluster, line.Name)
+	return rec != nil && rec.RR != nil && rec.Name == name && line.Is(api.KindRecord, &rec.Record.Meta)
 }
 
 // follows reports whether a contender is of the namespace that its host is registered for.
@@ -66,6 +67,7 @@ func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender
 	return append(all, contenders...)
 }
 
+// holdersFirst returns the contenders with those first that have the registry's line for their hosts, then those that follow one.
 func (r *Registry) holdersFirst(contenders []*endpoint.Contender) []*endpoint.Contender {
 	if r.empty() || len(contenders) == 1 {
 		return contenders
@@ -103,10 +105,11 @@ func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpo
 }
 
 // MeetsVacancy reports whether a Record lies at a name that may be kept for another namespace.
-func (r *Registry) MeetsVacancy(e *endpoint.Record) bool {
-	return !e.Beside && !r.empty() && r.Vacancy(e.Name, []*endpoint.Contender{{By: &e.Record.Meta}}) != nil
+func (r *Registry) MeetsVacancy(rec *endpoint.Record) bool {
+	return !rec.Beside && !r.empty() && r.Vacancy(rec.Name, []*endpoint.Contender{{By: &rec.Record.Meta}}) != nil
 }
 
+// withoutPresent returns the contenders less those that stand for owners which are among the others.
 func (r *Registry) withoutPresent(contenders []*endpoint.Contender) []*endpoint.Contender {
 	if r.Unread.Hosts.Len() == 0 {
 		return contenders // by far the most

@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// sayOf are the kinds that tell whether an owner of a kind is there.
-func sayOf(kind api.Kind) []api.Kind {
+// decidingKinds returns the kinds that have to be listed to know whether an owner of a kind is there.
+func decidingKinds(kind api.Kind) []api.Kind {
 	switch kind {
 	case api.KindDNSPolicy:
 		return []api.Kind{api.KindGateway, api.KindDNSPolicy}
@@ -21,11 +21,11 @@ func sayOf(kind api.Kind) []api.Kind {
 	}
 }
 
-// isUnread reports whether it is not known if an owner on record is there: its cluster is read, and the kinds that tell have
+// isUnread reports whether it is not known if an owner on record is there: its cluster is read, and the deciding kinds have
 // not been listed in its namespace. Records of a Zone may be anywhere. What is on record of a cluster that nothing leads to has
 // gone with it: the writer keeps such lines for ten minutes.
 func isUnread(in *api.Objects, key string, o api.Owner) bool {
-	kinds := sayOf(o.Kind)
+	kinds := decidingKinds(o.Kind)
 	if _, zone := api.OfZoneKey(key); zone {
 		kinds = []api.Kind{api.KindZone}
 	} else if o.Kind == api.KindZone && slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return lacks(c, o, api.KindRecord) }) {
@@ -39,6 +39,7 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	return in.Expecting || in.Unsure || isNamed(in.Awaited, o.Cluster)
 }
 
+// isNamed reports whether one of the clusters has a name.
 func isNamed(clusters []*api.Cluster, name string) bool {
 	return slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == name })
 }
@@ -72,7 +73,7 @@ func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
 	return true, true
 }
 
-// AllRead reports whether of every cluster all objects are known that owners on record may be.
+// AllRead reports whether every object is known that may be an owner on record, of every cluster.
 func AllRead(in *api.Objects) bool {
 	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
 		for k, l := range c.Listings {
@@ -137,7 +138,7 @@ func (l Lines) After(in *api.Objects) (next Lines, differing []Reread) {
 	return Lines{hosts.Map(), l.Zones}, differing
 }
 
-// ZonesAfter returns Zones of in, where l are those of the objects before.
+// ZonesAfter returns Lines.Zones of in, where l are the lines of the objects before.
 func (l Lines) ZonesAfter(in *api.Objects) map[string]api.Owner {
 	zones := maps.Clone(l.Zones)
 	for _, key := range in.AcquiredChanged {

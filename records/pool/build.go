@@ -13,41 +13,45 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Builder makes the names of one group of contenders.
+// Builder makes the names of one group of contenders after the other. The caller fills in the functions, and Names.
 type Builder struct {
 	// Zone returns the options of the zone that a name lies in, nil for none.
 	Zone func(name string) *endpoint.ZoneOptions
 	// Static reports whether the zone itself has data at the name.
 	Static func(name string) bool
-	Names  map[string]Steered
-	Notes  map[*endpoint.Contender][]api.Condition // on contenders that are served; nil for none
+	// Names has what Build makes.
+	Names map[string]Steered
+	// Notes are on contenders that are served; nil for none.
+	Notes map[*endpoint.Contender][]api.Condition
+	// Dropped is how many endpoints of a contender are not served for those of others; nil for none.
+	Dropped map[*endpoint.Contender]int
 	// Watch has a target checked for the names that are being made, and returns
-	// its cell: see checkEdit.watch.
+	// its cell: see CheckEdit.Watch.
 	Watch func(t *health.Target, was func() *health.Target) *health.Cell
 	// Before returns the objects of a cluster that the snapshot before was made of;
 	// nil for none.
 	Before func(cluster string) *api.Cluster
 	// ProbesOff is true where nothing is checked here: what the probes' status
-	// says counts (rule 4.1). probes returns those of a cluster.
+	// says counts (rule 4.1).
 	ProbesOff bool
-	Probes    func(cluster string) ProbeIndex
+	// Probes returns the probes of a cluster.
+	Probes func(cluster string) ProbeIndex
 	// Overrides are the operator's own words.
 	Overrides *api.Overrides
 	// Secret returns a Secret of a cluster by its namespace/name, nil where it is not
 	// known.
-	Secret    func(cluster, name string) *api.Secret
+	Secret func(cluster, name string) *api.Secret
+	// NoSecrets reports whether the Corefile has none read of a cluster.
+	NoSecrets func(cluster string) bool
 	expansion expansion
-	// Dropped is how many endpoints of a contender are not served for those of others.
-	Dropped map[*endpoint.Contender]int
 	// expected are the status codes of the check that was looked at last, as text.
 	expected struct {
 		of   *api.HealthCheck
 		text string
 	}
-	// NoSecrets tells whether the Corefile has none read of a cluster.
-	NoSecrets func(cluster string) bool
 }
 
+// note tells a contender that is served something about it, once.
 func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any) {
 	if b.Notes == nil {
 		b.Notes = make(map[*endpoint.Contender][]api.Condition)
@@ -57,7 +61,7 @@ func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any
 	}
 }
 
-// Build puts the names of the served contenders on H' and *.H' into b.names. contenders are sorted by contender.older. The names at
+// Build puts the names of the served contenders on H' and *.H' into b.Names. contenders are sorted by Contender.Older. The names at
 // and below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
 func (b *Builder) Build(contenders []*endpoint.Contender) {
 	var readable [][]*endpoint.Contender // by host, H' first
@@ -91,7 +95,7 @@ func (b *Builder) Build(contenders []*endpoint.Contender) {
 
 func isUnread(c *endpoint.Contender) bool { return c.Unread }
 
-// unread puts the names of an owner that cannot be read into b.names, where others that share the host have none: the
+// unread puts the names of an owner that cannot be read into b.Names, where others that share the host have none: the
 // host, and what its chain may have, unless that is the chain of H' (rule 2.8).
 func (b *Builder) unread(c *endpoint.Contender) {
 	names, klb := []string{c.Host}, endpoint.KLB+rdata.Base(c.Host)

@@ -10,26 +10,26 @@ import (
 // what the probes find that have joined it (rule 4.10). Each is nil where nothing is said.
 type Cells struct {
 	Gateway, Check *health.Cell
-	Joined         *Joined
+	joined         *joined
 }
 
-// Joined are the cells of probes.
-type Joined struct{ Cells []*health.Cell }
+// joined are the cells of probes. Cells can be compared, as a slice cannot.
+type joined struct{ cells []*health.Cell }
 
 // MaxJoined is how many probes can join at one address: each costs every query for it.
 const MaxJoined = 16
 
 // Class returns the class that the address is in by itself (rule 4.6). It reads each cell once.
-func (c Cells) Class() Class { return c.ClassIf(false) }
+func (c Cells) Class() Class { return c.classIf(false) }
 
-// ClassIf is Class where the member that has the address may be drained.
-func (c Cells) ClassIf(drained bool) Class {
+// classIf returns the class of the address where the member that has it may be drained.
+func (c Cells) classIf(drained bool) Class {
 	word := c.Gateway.Load()
 	state, forced := c.stateUnder(word)
 	return classOf(state, forced, drained || word.Drained())
 }
 
-// meant is ClassIf whatever checks have found. So it follows from the objects and the operator's words alone, and all
+// meant returns the class of the address whatever checks have found. So it follows from the objects and the operator's words alone, and all
 // servers transfer the same under one serial.
 func (c Cells) meant(drained bool) Class {
 	word := c.Gateway.Load()
@@ -40,7 +40,7 @@ func (c Cells) meant(drained bool) Class {
 // State returns the state of the address, and whether it is forced down.
 func (c Cells) State() (state health.State, forcedDown bool) { return c.stateUnder(c.Gateway.Load()) }
 
-// stateUnder is State where word is what is said of the Gateway. The operator's word on the address goes first, then that
+// stateUnder returns what State does, where word is said of the Gateway. The operator's word on the address goes first, then that
 // on the Gateway, then the worst of what is found (rule 4.5).
 func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool) {
 	check := c.Check.Load()
@@ -54,8 +54,8 @@ func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool
 		}
 	}
 	worst := max(word.Found(), check.Found())
-	if c.Joined != nil {
-		for _, cell := range c.Joined.Cells {
+	if c.joined != nil {
+		for _, cell := range c.joined.cells {
 			worst = max(worst, cell.Load().State())
 		}
 	}
@@ -67,8 +67,8 @@ func (c Cells) Checks() (all []*health.Cell) {
 	if c.Check != nil {
 		all = append(all, c.Check)
 	}
-	if c.Joined != nil {
-		all = append(all, c.Joined.Cells...)
+	if c.joined != nil {
+		all = append(all, c.joined.cells...)
 	}
 	return all
 }
@@ -81,31 +81,31 @@ func (c Cells) Unchecked() bool {
 
 // With returns c with what o says of the same address: of two Gateways the better word counts, and of checks all do.
 func (c Cells) With(o Cells) Cells {
-	c.Gateway = Better(c.Gateway, o.Gateway)
-	if o.Check == nil && o.Joined == nil {
+	c.Gateway = better(c.Gateway, o.Gateway)
+	if o.Check == nil && o.joined == nil {
 		return c
 	}
-	all := new(Joined)
-	if c.Joined != nil {
-		all.Cells = slices.Clone(c.Joined.Cells)
+	all := new(joined)
+	if c.joined != nil {
+		all.cells = slices.Clone(c.joined.cells)
 	}
 	for _, cell := range o.Checks() {
 		switch {
-		case cell == c.Check || slices.Contains(all.Cells, cell):
+		case cell == c.Check || slices.Contains(all.cells, cell):
 		case c.Check == nil:
 			c.Check = cell
-		case len(all.Cells) < MaxJoined:
-			all.Cells = append(all.Cells, cell)
+		case len(all.cells) < MaxJoined:
+			all.cells = append(all.cells, cell)
 		}
 	}
-	if len(all.Cells) > 0 {
-		c.Joined = all
+	if len(all.cells) > 0 {
+		c.joined = all
 	}
 	return c
 }
 
-// Better returns the cell of two Gateways that says the better of them: a where both say as much.
-func Better(a, b *health.Cell) *health.Cell {
+// better returns the cell of two Gateways that says the better of them: a where both say as much.
+func better(a, b *health.Cell) *health.Cell {
 	if (Cells{Gateway: b}).Class() < (Cells{Gateway: a}).Class() {
 		return b
 	}
@@ -145,7 +145,7 @@ func Aggregate(addresses []Cells, v4 int) (state health.State, forcedDown bool) 
 	}
 }
 
-// words are the cells that Word returns. Nobody writes to them.
+// words are the cells that wordOf returns. Nobody writes to them.
 var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 	for o := health.NoOverride; o <= health.ForceDown; o++ {
 		for down := range cells[o] {
@@ -163,9 +163,9 @@ var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 	return cells
 }()
 
-// Word returns the cell of what is said by the operator, and of whether it is down otherwise, which only another version of
-// an object takes back; nil where nothing is said.
-func Word(o health.Override, down bool) *health.Cell {
+// wordOf returns the cell of what the operator says, and of whether an object says besides that it is down; nil where nothing
+// is said.
+func wordOf(o health.Override, down bool) *health.Cell {
 	if down {
 		return words[o][1]
 	}

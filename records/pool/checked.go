@@ -19,7 +19,7 @@ func (b *Builder) Word(c *endpoint.Contender) *health.Cell {
 	if o, ok := health.ParseOverride(b.Overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
 		word = o
 	}
-	return Word(word, c.Gateway.Programmed == api.ConditionFalse)
+	return wordOf(word, c.Gateway.Programmed == api.ConditionFalse)
 }
 
 // annotationOverride is the operator's word about a Gateway, or about all that a policy publishes.
@@ -37,7 +37,8 @@ func NoteAnnotations(t *endpoint.Target) {
 		return
 	}
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
-		t.Note(p, "", "", endpoint.ReasonAnnotation, "annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
+		t.Note(p, "", "", endpoint.ReasonAnnotation,
+			"annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
 	}
 	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
 		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {
@@ -78,9 +79,9 @@ func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell
 	if c.Checked() && !b.ProbesOff {
 		cells.Check = b.Watch(b.TargetOf(c, c.Policy, address), func() *health.Target { return b.targetBefore(c, address) })
 	}
-	cells.Joined = b.join(c, address, cells.Check)
+	cells.joined = b.join(c, address, cells.Check)
 	if o, ok := health.ParseOverride(b.Overrides.Target(address)); ok {
-		cells.Check, cells.Joined = Word(o, false), nil // the checks go on beneath it
+		cells.Check, cells.joined = wordOf(o, false), nil // the checks go on beneath it
 	}
 	return cells
 }
@@ -143,7 +144,7 @@ func CheckText(h *api.HealthCheck) string {
 	return text + ", " + terms.Text()
 }
 
-// target returns what an object, a policy or a probe, has checked at an address, without its cell. secure tells whether
+// target returns what an object, a policy or a probe, has checked at an address, without its cell. secure reports whether
 // gRPC speaks TLS there.
 func (b *Builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
 	t := &health.Target{

@@ -75,23 +75,23 @@ func (c *Checks) SameCells(o *Checks) bool {
 
 // CheckEdit is the next version of Checks.
 type CheckEdit struct {
-	before Checks // of the snapshot before
+	before Checks // those of the snapshot before, whose cells stay
 	edit   *tree.Edit[*watched]
 	// touched are the keys that came or went.
 	touched map[string]struct{}
-	// user has checked what is watched from now on; used are the keys of that, once
+	// user has checked what is watched from now on; Used are the keys of that, once
 	// for each use.
 	user string
 	Used []string
 	// generation is that of the snapshot that the edit is for.
 	generation uint32
-	recalled   map[string]health.State // Options.Health
+	restored   map[string]health.State // Options.Health
 }
 
-// edit returns the next version of c, for the snapshot of a generation. Targets that last has keep their cells; recalled has
+// Edit begins the next version of c, for the snapshot of a generation. Targets that last has keep their cells; restored has
 // what is known of others, by their keys.
-func (c *Checks) Edit(last Checks, generation uint32, recalled map[string]health.State) *CheckEdit {
-	return &CheckEdit{before: last, edit: c.all.Edit(), touched: make(map[string]struct{}), generation: generation, recalled: recalled}
+func (c *Checks) Edit(last Checks, generation uint32, restored map[string]health.State) *CheckEdit {
+	return &CheckEdit{before: last, edit: c.all.Edit(), touched: make(map[string]struct{}), generation: generation, restored: restored}
 }
 
 // Begin makes user the one that has the next targets checked.
@@ -108,7 +108,7 @@ func (e *CheckEdit) Watch(t *health.Target, was func() *health.Target) *health.C
 		w = &watched{key: key, target: t, generation: e.generation}
 		if before, known := e.before.Get(key); !known {
 			t.Cell = health.NewCell(e.known(t, was()))
-			if s, ok := e.recalled[key]; ok && !t.Cell.Load().Known() {
+			if s, ok := e.restored[key]; ok && !t.Cell.Load().Known() {
 				t.Cell = health.NewCell(health.Restored(s))
 			}
 		} else if t.Cell = before.Cell; t.SameHeaders(before) {
@@ -166,7 +166,7 @@ func (e *CheckEdit) Release(user string, keys []string) {
 	}
 }
 
-// Finish returns the edited checks.
+// Finish returns the edited checks; anew has all of them count as changed.
 func (e *CheckEdit) Finish(anew bool) Checks {
 	c := Checks{all: e.edit.Map()}
 	if anew {

@@ -3,29 +3,29 @@
 //
 // From endpoints to a choice, by a Builder:
 //
-//	build.go     owners → names with their data                  rules 1.5, 1.7, 2.2 and 2.8
+//	build.go     owners → names with their data   rules 1.5, 1.7, 2.2 and 2.8
 //	offered.go   endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
 //	ways.go      endpoints → the ways from each name to addresses   rule 6.10
-//	expand.go    ways → the names and members of a host          rules 2.3, 2.4 and 6.10
+//	expand.go    ways → the names and members of a host   rules 2.3, 2.4 and 6.10
 //	unite.go     addresses that come to one name → what they say together   rules 1.3 and 4.5
 //	checked.go   owners → the cells that say which of their addresses work, and what is checked   rules 4.2 and 4.5
 //	probes.go    DNSHealthCheckProbes → the checks that they join   rule 4.10
-//	headers.go   Secrets → the headers that checks send          rule 4.10
-//	checks.go    names → the targets to check, with their cells  rule 4.7
+//	headers.go   Secrets → the headers that checks send   rule 4.10
+//	checks.go    names → the targets to check, with their cells   rule 4.7
 //	users.go     who has a target checked
 //
 // From a query to a member:
 //
 //	steered.go   the data of a name, and whose they are
 //	set.go       addresses without a choice
-//	view.go      a name's view of a choice                       rule 2.4
-//	pool.go      members, groups and the bounds of a choice      rule 4.6
+//	view.go      a name's view of a choice   rule 2.4
+//	pool.go      members, groups and the bounds of a choice   rule 4.6
 //	member.go    what leads to one member, and its answers
-//	cells.go     what is known of an address                     rule 4.5
-//	class.go     how good a member is                            rule 4.6
-//	order.go     the steps of the choice, each a Strategy        rule 4.6
-//	geo.go       how near a group is                             rule 3
-//	weight.go    the draw                                        rule 4.6
-//	transfer.go  what a secondary gets                           rule 7.5
-//	trail.go     how the choice came about, for explain
+//	cells.go     what is known of an address   rule 4.5
+//	class.go     how good a member is   rule 4.6
+//	order.go     the steps of the choice, each a strategy   rule 4.6
+//	geo.go       how near a group is   rule 3
+//	weight.go    the draw   rule 4.6
+//	transfer.go  what a secondary gets   rule 7.5
+//	trail.go     how the choice came about, for Explain
 package pool

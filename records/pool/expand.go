@@ -23,8 +23,8 @@ type expansion struct {
 	names    []*chainName        // in the order of the endpoints; more stand behind them, to be used again
 	order    []*chainName        // as they were explored: a name after those that it leads to
 	open     []*chainName        // those that are being explored
-	distinct []path              // see pool
-	first    places[distinction] // see fold
+	distinct []path              // memory of pool
+	first    places[distinction] // memory of fold
 	// budget is how many more ways there may be in all; telling is how many more of those that are left out are told.
 	budget, telling int
 }
@@ -148,8 +148,8 @@ func (x *expansion) build(c *chainName) {
 	case len(c.ways) == 1 && c.ways[0].plain() && !(other && c.ways[0].leaf == nil):
 		x.b.Names[c.name] = Steered{Owner: owner, Data: c.ways[0].set(c.name, inner)}
 	default:
-		v := New()
-		v.Flat, v.Part, v.Apart = flat, inner, x.apart
+		v := newView()
+		v.Flat, v.part, v.Apart = flat, inner, x.apart
 		x.pool(v.Pool, c, flat, other)
 		x.b.Names[c.name] = Steered{Owner: owner, Data: v}
 		if !flat {
@@ -168,9 +168,9 @@ func (p *path) plain() bool {
 
 // set returns what a plain way leads to.
 func (p *path) set(name string, inner bool) *Set {
-	set := &Set{RRs: p.cnames, Cells: p.cells, Part: inner}
+	set := &Set{RRs: p.cnames, Cells: p.cells, part: inner}
 	if p.leaf != nil {
-		set.RRs, set.V4 = append(rdata.Addresses(name, p.ttl, p.leaf.V4), rdata.Addresses(name, p.ttl, p.leaf.V6)...), len(p.leaf.V4)
+		set.RRs, set.V4 = append(rdata.Addresses(name, p.ttl, p.leaf.v4), rdata.Addresses(name, p.ttl, p.leaf.v6)...), len(p.leaf.v4)
 	}
 	if set.Cells == nil && p.word != nil {
 		set.Cells = slices.Repeat([]Cells{{Gateway: p.word}}, len(set.RRs))
@@ -188,10 +188,10 @@ func (x *expansion) views(c *chainName, p *Pool) {
 		if next == nil || len(next.ways) != len(c.ways) || hop+1 == maxExpand {
 			break
 		}
-		p.Chained = true
+		p.chained = true
 		if alone = alone && !next.several && !x.other(next); alone {
 			next.seen = true
-			x.b.Names[next.name] = Steered{Owner: next.rows[0].contender, Data: &View{Pool: p, Skip: hop + 1, Group: None, Part: next.inner(x.host)}}
+			x.b.Names[next.name] = Steered{Owner: next.rows[0].contender, Data: &View{Pool: p, Skip: hop + 1, Group: None, part: next.inner(x.host)}}
 		}
 		at = next
 	}
@@ -206,7 +206,7 @@ func (x *expansion) views(c *chainName, p *Pool) {
 		p.Groups[g].Name = next.name
 		if alone && !next.several && !x.other(next) {
 			next.seen = true
-			view := &View{Pool: p, Skip: hop + 1, Group: int32(g), Part: next.inner(x.host)}
+			view := &View{Pool: p, Skip: hop + 1, Group: int32(g), part: next.inner(x.host)}
 			x.b.Names[next.name] = Steered{Owner: next.rows[0].contender, Data: view}
 		}
 	}
@@ -246,7 +246,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		p.Members = append(p.Members, x.member(c.name, &ways[i], known.list[i].group, flat, other, checked))
 	}
 	x.distinct = ways
-	p.Seal(other)
+	p.seal(other)
 }
 
 // member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
@@ -254,7 +254,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) Member {
 	m := Member{
 		ID: way.target(), Weight: way.weight, Of: sourceOf(way.contender), Group: group,
-		Leaf: way.leaf, Gateway: way.word, Cells: way.cells,
+		leaf: way.leaf, Gateway: way.word, Cells: way.cells,
 	}
 	cnames, ttl := way.cnames, way.ttl
 	if way.leaf == nil {
@@ -270,16 +270,16 @@ func (x *expansion) member(name string, way *path, group int32, flat, other, che
 	}
 	switch {
 	case !flat:
-		m.Lay(slices.Clip(cnames), true, way.end, ttl)
+		m.lay(slices.Clip(cnames), true, way.end, ttl)
 	case way.leaf != nil:
-		m.Lay(nil, false, name, ttl)
+		m.lay(nil, false, name, ttl)
 	case !other || x.b.resolvable(way.contender, name, way.end, x.zone):
-		m.Lay([]dns.RR{rdata.CNAME(name, ttl, way.end)}, false, name, ttl)
+		m.lay([]dns.RR{rdata.CNAME(name, ttl, way.end)}, false, name, ttl)
 	}
 	return m
 }
 
-// lowered returns CNAMEs with TTLs of at most checkedTTL.
+// lowered returns CNAMEs with TTLs of at most endpoint.CheckedTTL.
 func lowered(cnames []dns.RR) []dns.RR {
 	all := slices.Clone(cnames)
 	for i, rr := range all {

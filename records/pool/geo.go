@@ -69,10 +69,10 @@ var matches = [...]Match{
 // Fallback says how far an answer may be from the client's geography (rule 4.6).
 type Fallback uint8
 
-// AnnotationFallback is the annotation of a policy that says so, and these are its values.
+// AnnotationFallback is the annotation of a policy that says so.
 const AnnotationFallback = "kuadrant.io/geo-fallback"
 
-// The values.
+// The values of Fallback: how far an answer may be where nothing of the client's own geography can answer.
 const (
 	FallbackAny     Fallback = iota // any group
 	FallbackDefault                 // the default group
@@ -117,7 +117,7 @@ func (p *Pool) limit(a *Ask, only int32) uint8 {
 // Need returns what has to be known of the client for a family; 0 where the answer does not depend on it (rule 3.6).
 func (p *Pool) Need(fam Family) geo.Need { return p.needs[min(fam, CNAME)] }
 
-// needOf works out Need: the answer depends on the client where one that matches some group is answered from another group
+// needOf works out what Need returns: the answer depends on the client where one that matches some group is answered from another group
 // than one that matches none. What the default's own code takes to be seen counts only where it may outdo another's.
 func (p *Pool) needOf(fam Family) (needs geo.Need) {
 	has := make([]bool, len(p.Groups))

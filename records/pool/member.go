@@ -19,11 +19,11 @@ type Member struct {
 	Weight uint64 // 0 where it is drained
 	Of     Source // of several the oldest
 	Group  int32  // index into Pool.Groups
-	// Leaf has the addresses; nil for a hostname.
-	Leaf *Leaf
+	// leaf has the addresses; nil for a hostname.
+	leaf *leaf
 	// Gateway is the Gateway's own cell: the operator's word, and Programmed. nil where nothing is said.
 	Gateway *health.Cell
-	// Cells tell which of the addresses work, IPv4 first, or whether the hostname does; nil where nothing is checked. They
+	// Cells say which of the addresses work, IPv4 first, or whether the hostname does; nil where nothing is checked. They
 	// have the Gateway's in them.
 	Cells []Cells
 	// answers holds what is answered for each family; empty where the member lacks the family. Each begins with the CNAMEs
@@ -33,8 +33,8 @@ type Member struct {
 	cnames int
 }
 
-// Leaf is the addresses of a member.
-type Leaf struct{ V4, V6 []netip.Addr }
+// leaf is the addresses of a member.
+type leaf struct{ v4, v6 []netip.Addr }
 
 // Source is the object that a member is of.
 type Source struct {
@@ -46,28 +46,28 @@ type Source struct {
 	Check *api.HealthCheck
 }
 
-// Lay sets the member's answers: the CNAMEs, then its addresses at owner. A hostname has the same answer for every family:
+// lay sets the member's answers: the CNAMEs, then its addresses at owner. A hostname has the same answer for every family:
 // the chain leaves our hands. chain is true where the CNAMEs lead from the head of the pool to the member.
-func (m *Member) Lay(cnames []dns.RR, chain bool, owner string, ttl uint32) {
+func (m *Member) lay(cnames []dns.RR, chain bool, owner string, ttl uint32) {
 	if chain {
 		m.cnames = len(cnames)
 	}
 	m.answers[CNAME] = cnames
-	if m.Leaf == nil {
+	if m.leaf == nil {
 		m.answers[A], m.answers[AAAA] = cnames, cnames
 		return
 	}
-	if len(m.Leaf.V4) > 0 {
-		m.answers[A] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.Leaf.V4))
+	if len(m.leaf.v4) > 0 {
+		m.answers[A] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.leaf.v4))
 	}
-	if len(m.Leaf.V6) > 0 {
-		m.answers[AAAA] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.Leaf.V6))
+	if len(m.leaf.v6) > 0 {
+		m.answers[AAAA] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.leaf.v6))
 	}
 }
 
 // Answers returns the different answers that the member has: those to A and AAAA, or the CNAMEs where it has no addresses.
 func (m *Member) Answers() [][]dns.RR {
-	if m.Leaf == nil || len(m.answers[A])+len(m.answers[AAAA]) == 0 {
+	if m.leaf == nil || len(m.answers[A])+len(m.answers[AAAA]) == 0 {
 		return m.answers[CNAME:]
 	}
 	return m.answers[:CNAME]
@@ -84,7 +84,7 @@ func (m *Member) answer(fam Family) []dns.RR {
 // through returns the name that the member's answers lead to after so many CNAMEs; "" for none but its hostname.
 func (m *Member) through(hop int) string {
 	n := m.cnames
-	if m.Leaf == nil {
+	if m.leaf == nil {
 		n--
 	}
 	if hop < n {
@@ -96,7 +96,7 @@ func (m *Member) through(hop int) string {
 // any returns the answers of one family that the member has.
 func (m *Member) any() []dns.RR {
 	for _, rrs := range m.answers {
-		if len(rrs) > 0 && (m.Leaf == nil || len(rrs) > m.cnames) {
+		if len(rrs) > 0 && (m.leaf == nil || len(rrs) > m.cnames) {
 			return rrs
 		}
 	}
@@ -127,8 +127,8 @@ func (m *Member) checkedClass() Class {
 	state, forcedDown := word.State(), word.ForcedDown()
 	if len(m.Cells) > 0 {
 		v4 := len(m.Cells)
-		if m.Leaf != nil {
-			v4 = len(m.Leaf.V4)
+		if m.leaf != nil {
+			v4 = len(m.leaf.v4)
 		}
 		state, forcedDown = Aggregate(m.Cells, v4)
 	}
@@ -137,24 +137,24 @@ func (m *Member) checkedClass() Class {
 
 // Len returns how many addresses, or hostnames, the member has.
 func (m *Member) Len() int {
-	if m.Leaf == nil {
+	if m.leaf == nil {
 		return 1
 	}
-	return len(m.Leaf.V4) + len(m.Leaf.V6)
+	return len(m.leaf.v4) + len(m.leaf.v6)
 }
 
 // Address returns the member's i-th address, IPv4 first, or its hostname without the final dot.
 func (m *Member) Address(i int) string {
 	switch {
-	case m.Leaf == nil:
+	case m.leaf == nil:
 		return strings.TrimSuffix(m.ID, ".")
-	case i < len(m.Leaf.V4):
-		return m.Leaf.V4[i].String()
+	case i < len(m.leaf.v4):
+		return m.leaf.v4[i].String()
 	}
-	return m.Leaf.V6[i-len(m.Leaf.V4)].String()
+	return m.leaf.v6[i-len(m.leaf.v4)].String()
 }
 
-// CellsOf returns what tells whether the member's i-th address works.
+// CellsOf returns the cells that say whether the member's i-th address works.
 func (m *Member) CellsOf(i int) Cells {
 	if m.Cells == nil {
 		return Cells{Gateway: m.Gateway}
@@ -163,4 +163,4 @@ func (m *Member) CellsOf(i int) Cells {
 }
 
 // ClassOf returns the class of the member's i-th address, as it is in the member: a weight of 0 drains it.
-func (m *Member) ClassOf(i int) Class { return m.CellsOf(i).ClassIf(m.Weight == 0) }
+func (m *Member) ClassOf(i int) Class { return m.CellsOf(i).classIf(m.Weight == 0) }

@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// offered is an endpoint with the contender whose it is, and with those that say the same beside
-// it: younger objects, or the same one in other clusters (rule 5.6).
+// offered is an endpoint with the contender that has it, and also those that say the same: younger
+// objects, or the same one in other clusters (rule 5.6).
 type offered struct {
 	*endpoint.Endpoint
 	contender *endpoint.Contender
@@ -85,14 +85,15 @@ func (b *Builder) yield(name string, f offered, o *offered) {
 	case f.SetID != "" && !f.Same(o.Endpoint):
 		b.drop(&f, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.contender.Kind, owner)
 	case f.Target != o.Target:
-		b.drop(&f, endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", endpoint.TrimDot(name), endpoint.TrimDot(o.Target), endpoint.TrimDot(f.Target))
+		b.drop(&f, endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped",
+			endpoint.TrimDot(name), endpoint.TrimDot(o.Target), endpoint.TrimDot(f.Target))
 	}
 	if f.contender != o.contender && (beside || f.Same(o.Endpoint)) {
 		o.also = append(o.also, f.contender)
 	}
 }
 
-// contenders yields the contenders that say it, the owner first.
+// contenders yields the contenders that have the endpoint, the first one first.
 func (f *offered) contenders() iter.Seq[*endpoint.Contender] {
 	return func(yield func(*endpoint.Contender) bool) {
 		if yield(f.contender) {
@@ -101,7 +102,7 @@ func (f *offered) contenders() iter.Seq[*endpoint.Contender] {
 	}
 }
 
-// drop counts an endpoint that is not served, and tells those whose it is why.
+// drop counts an endpoint that is not served, and tells its contenders why.
 func (b *Builder) drop(f *offered, reason, format string, args ...any) {
 	if b.Dropped == nil {
 		b.Dropped = make(map[*endpoint.Contender]int)

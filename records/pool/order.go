@@ -6,9 +6,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
-// Strategy is one step of the order of rule 4.6: of the members that the steps before leave, those in the lowest place
+// strategy is one step of the order of rule 4.6: of the members that the steps before leave, those in the lowest place
 // stay. Lookup, Explain, transfers, previews and metrics all go by the same steps.
-type Strategy interface {
+type strategy interface {
 	// Place returns the place of a member that is of a class, for a client at a place.
 	Place(p *Pool, m *Member, is Class, at *geo.Codes) uint8
 	// Verdict is what is said of a member that does not stay.
@@ -16,7 +16,7 @@ type Strategy interface {
 }
 
 // order is the steps of an answer, the first that decides first.
-var order = [...]Strategy{byUse{}, byGeo{}, byState{}}
+var order = [...]strategy{byUse{}, byGeo{}, byState{}}
 
 // rank is the places of a member in the steps of order, the first in the highest octet: the lowest rank is taken.
 type rank uint64

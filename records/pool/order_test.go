@@ -15,7 +15,7 @@ func TestRankGoesThroughOrder(t *testing.T) {
 		p.Groups = append(p.Groups, Group{Code: code, Class: geo.Class(code)})
 		p.Members = append(p.Members, Member{Group: int32(i), Weight: 1})
 	}
-	p.Seal(false)
+	p.seal(false)
 	clients := []*geo.Codes{nil, {}, geo.Client("IE"), geo.Client("US-CA"), geo.Client("JP")}
 	r := rand.New(rand.NewPCG(1, 2))
 	places := func(m *Member, is Class, at *geo.Codes) (all [len(order)]uint8) {

@@ -36,8 +36,8 @@ func FamilyOf(rtype uint16) (f Family, ok bool) {
 	return Other, false
 }
 
-// Pool is the choice among the members of one name. It is immutable but for the health cells that it reads: whoever makes
-// one fills in the fields, and calls Seal.
+// Pool is the choice among the members of one name. It is immutable, but for the health cells that it reads, once
+// seal has been called.
 type Pool struct {
 	Members []Member
 	Groups  []Group
@@ -47,10 +47,10 @@ type Pool struct {
 	Fallback Fallback
 	// needs says, for each family, what has to be known of the client.
 	needs [numFamilies]geo.Need
-	// Chained is true where all answers begin with the same CNAME, from a host to klb.
-	Chained bool
-	// Aliases is true where an answer may be a CNAME. Then there is one choice for all types (rule 4.6): whoever asks
-	// later, for whatever type, may go by that CNAME (RFC 2181 §10.1).
+	// chained is true where all answers begin with the same CNAME, from a host to klb.
+	chained bool
+	// Aliases is true where an answer may be a CNAME. Then there is one choice for all types (rule 4.6): a client
+	// may follow that CNAME for later queries of any type (RFC 2181 §10.1).
 	Aliases bool
 }
 
@@ -116,9 +116,9 @@ func (p *Pool) candidate(m *Member, i int, a *Ask, only int32) bool {
 
 func (p *Pool) has(m *Member, fam Family) bool { return p.Aliases || len(m.answers[fam]) > 0 }
 
-// Seal works out what follows from the members and their groups. other is true where other data stand beside the pool: no
+// seal works out what follows from the members and their groups. other is true where other data stand beside the pool: no
 // CNAME is given there.
-func (p *Pool) Seal(other bool) {
+func (p *Pool) seal(other bool) {
 	if p.Default == None {
 		p.Default = int32(slices.IndexFunc(p.Groups, func(g Group) bool { return g.Code == "" }))
 	}

@@ -46,8 +46,8 @@ func (b *Builder) About(p *api.HealthCheckProbe) string {
 	return by + host + "/"
 }
 
-// Meant returns how the parts of keys begin that say what a probe is about, of the
-// probes that are meant for a contender: those about its host, those below it where it is
+// Meant returns, for the probes that are meant for a contender, how the parts of their keys
+// begin that About returns: those about its host, those below it where it is
 // a wildcard, those about the host that its check names, and those about all. A probe
 // that names another host is about that one alone: others at the address may do well
 // without it. What a controller writes repeats the check of a policy, and says nothing
@@ -85,17 +85,17 @@ func upward(host string) string {
 	return strings.Join(labels, ".")
 }
 
-// ByProgram tells whether a controller has written a probe, or this server: it starts no checks
+// ByProgram reports whether a controller has written a probe, or this server: it starts no checks
 // (rule 4.10).
 func ByProgram(p *api.HealthCheckProbe) bool { return p.Controlled || p.Own() }
 
-// UsableProbe tells whether a probe can say anything: where others probe, by what its
+// UsableProbe reports whether a probe can say anything: where others probe, by what its
 // status is, else by what it says to probe.
 func UsableProbe(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "" && !ByProgram(p))
 }
 
-// Probed tells whether anything may say how the contender's targets are.
+// Probed reports whether anything may say how the contender's targets are.
 func (b *Builder) Probed(c *endpoint.Contender) bool {
 	return c.Checked() || b.Overrides.Targets() || b.Probes(c.Policy.Cluster).Len() > 0
 }
@@ -120,7 +120,7 @@ func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.H
 	}
 }
 
-// begins tells whether a key in the index begins so.
+// begins reports whether a key in the index begins so.
 func begins(index ProbeIndex, prefix string) bool {
 	for range index.Beginning(prefix) {
 		return true
@@ -130,18 +130,18 @@ func begins(index ProbeIndex, prefix string) bool {
 
 // join returns the cells of the probes that join the checks of one address or
 // hostname of the contender, less own, which it has anyway; nil where none does.
-func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) *Joined {
-	var all *Joined
+func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) *joined {
+	var all *joined
 	for p := range b.Joining(c, address) {
 		if all == nil {
-			all = new(Joined)
+			all = new(joined)
 		}
 		cell := b.Said(p)
 		if !b.ProbesOff {
 			cell = b.Watch(b.ProbeTarget(p), func() *health.Target { return b.ProbeTargetBefore(p) })
 		}
-		if cell != nil && cell != own && !slices.Contains(all.Cells, cell) {
-			all.Cells = append(all.Cells, cell)
+		if cell != nil && cell != own && !slices.Contains(all.cells, cell) {
+			all.cells = append(all.cells, cell)
 		}
 	}
 	return all
@@ -153,7 +153,7 @@ func (b *Builder) Said(p *api.HealthCheckProbe) *health.Cell {
 	if p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation {
 		return nil // not probed yet, or as it was before an edit: up
 	}
-	return Word(health.NoOverride, true)
+	return wordOf(health.NoOverride, true)
 }
 
 // ProbeTarget returns what a probe has checked, without its cell.
@@ -175,8 +175,7 @@ func (b *Builder) ProbeTargetBefore(p *api.HealthCheckProbe) *health.Target {
 	return b.ProbeTarget(old)
 }
 
-// Alone tells whether a probe is checked whether or not a name publishes its
-// address.
+// Alone reports whether a probe is checked even where no name publishes its address.
 func Alone(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	if opt.ProbesOff || ByProgram(p) {
 		return false
@@ -189,8 +188,8 @@ func Alone(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 // such a key.
 func ProbeUser(p *api.HealthCheckProbe) string { return "/" + p.Cluster + "/" + p.Name }
 
-// Beginnings yields the texts among those that meant returns that find a probe which
-// is about the given thing.
+// Beginnings yields those texts that Meant may return which find a probe; about is what
+// About returns of it.
 func Beginnings(about string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range about {

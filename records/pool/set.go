@@ -28,6 +28,7 @@ type Data interface {
 	Transferred(name string, alone bool) [2][]dns.RR
 }
 
+// isCNAME reports whether rr is a CNAME.
 func isCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
 
 // Set is the addresses of a name that are answered together: a simple host (rule 2.2), or one leaf of a chain.
@@ -35,15 +36,15 @@ type Set struct {
 	// RRs holds the A records, then the AAAA records; or one CNAME.
 	RRs []dns.RR
 	V4  int // how many of RRs are A records
-	// Cells tell which of the addresses work, in order; nil where nothing does.
+	// Cells say which of the addresses work, in order; nil where nothing is said.
 	Cells []Cells
-	Part  bool // see View
+	part  bool // see View
 }
 
 // Alias reports whether the set is a CNAME: it answers every type then (RFC 1034 §3.6.2).
 func (s *Set) Alias() bool { return len(s.RRs) > 0 && isCNAME(s.RRs[0]) }
 
-// CellsOf returns what tells whether the i-th address works.
+// CellsOf returns the cells that say whether the i-th address works.
 func (s *Set) CellsOf(i int) Cells {
 	if s.Cells == nil {
 		return Cells{}
@@ -108,10 +109,10 @@ func bestOf(rrs []dns.RR, cells []Cells, n int, first, next Class, t *Trail) ([]
 }
 
 // Inner and the methods below implement Data.
-func (s *Set) Inner() bool { return s.Part }
+func (s *Set) Inner() bool { return s.part }
 
 func (s *Set) Layout() string {
-	if s.Part {
+	if s.part {
 		return ""
 	}
 	return "simple"

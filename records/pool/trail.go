@@ -9,7 +9,7 @@ import (
 )
 
 // Trail takes down what a Set or a View finds while it makes an answer. Nothing is found out a second time for it. It is
-// nil but for who explains, and its methods do nothing then.
+// nil but for Explain; its methods do nothing then.
 type Trail struct {
 	// View is what is asked, nil for a Set, and Ask is what for.
 	View *View

@@ -35,7 +35,7 @@ func (r *ranked[T]) add(v T, of rank) {
 // Transferred implements Data.
 func (s *Set) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 	switch {
-	case s.Part:
+	case s.part:
 		return sets
 	case s.Cells == nil:
 		return [2][]dns.RR{s.RRs[:s.V4:s.V4], s.RRs[s.V4:]}
@@ -57,7 +57,7 @@ func (s *Set) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 
 // Transferred implements Data: the addresses of all members, whatever their geography.
 func (v *View) Transferred(name string, alone bool) (sets [2][]dns.RR) {
-	if v.Part {
+	if v.part {
 		return sets
 	}
 	m, ttl := newMeant(), uint32(math.MaxUint32)
@@ -69,18 +69,18 @@ func (v *View) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 			}
 		}
 		at := func(i int) rank { return v.Pool.transferRank(o, o.CellsOf(i).meant(o.Weight == 0)) }
-		if o.Leaf == nil {
+		if o.leaf == nil {
 			// Without an answer, nobody can resolve it here.
 			if len(o.answers[CNAME]) > 0 {
 				m.alias.add(o.ID, at(0))
 			}
 			continue
 		}
-		for j, a := range o.Leaf.V4 {
+		for j, a := range o.leaf.v4 {
 			m.v4.add(a, at(j))
 		}
-		for j, a := range o.Leaf.V6 {
-			m.v6.add(a, at(len(o.Leaf.V4)+j))
+		for j, a := range o.leaf.v6 {
+			m.v6.add(a, at(len(o.leaf.v4)+j))
 		}
 	}
 	return m.rrsets(name, alone, ttl)

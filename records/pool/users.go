@@ -7,8 +7,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// users are who has a target checked, each with how often: the keys of groups, or what
-// probeUser returns. Most targets have one; some are shared by very many, where checks
+// users are those that have a target checked, each with how often: the keys of groups, or
+// what ProbeUser returns. Most targets have one; some are shared by very many, where checks
 // name a host, and each of those may come and go. A users that is copied is another.
 type users struct {
 	few  []string      // each once for each use, in no order; nil where they are many
@@ -41,7 +41,7 @@ func (u *users) add(user string) {
 	u.many = edit.Map()
 }
 
-// remove takes one use away, and tells whether none is left.
+// remove takes one use away, and reports whether none is left.
 func (u *users) remove(user string) (none bool) {
 	if u.many.Len() == 0 {
 		last := len(u.few) - 1
@@ -59,7 +59,7 @@ func (u *users) remove(user string) (none bool) {
 	return u.many.Len() == 0
 }
 
-// has tells whether user is one of them.
+// has reports whether user is one of them.
 func (u *users) has(user string) bool {
 	_, ok := u.many.Get(user)
 	return ok || slices.Contains(u.few, user)

@@ -18,14 +18,14 @@ type View struct {
 	Group int32
 	// Flat is true where the answer has no chain (rule 2.4).
 	Flat bool
-	// Part is true for klb.H' and what lies below it (rule 7.5).
-	Part bool
+	// part is true for klb.H' and what lies below it (rule 7.5).
+	part bool
 	// Apart is true for *.H' where the names at and below klb.H' are those of another chain (rule 2.8).
 	Apart bool
 }
 
-// New returns a view of all of a new pool, without members, in one piece of memory: an answer reads both.
-func New() *View {
+// newView returns a view of all of a new pool, without members, in one piece of memory: an answer reads both.
+func newView() *View {
 	v := &struct {
 		View
 		own Pool
@@ -36,7 +36,7 @@ func New() *View {
 
 // Fixed returns the answer for a family where that is the same for every member; nil where it is not.
 func (v *View) Fixed(fam Family) []dns.RR {
-	if fam == CNAME && v.Skip == 0 && v.Pool.Chained {
+	if fam == CNAME && v.Skip == 0 && v.Pool.chained {
 		return v.Pool.Members[0].answers[CNAME][:1:1]
 	}
 	return nil
@@ -67,14 +67,14 @@ func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
 	}
 	chain := m.cnames
 	switch {
-	case m.Leaf == nil:
+	case m.leaf == nil:
 		t.judge(Judged{RRs: rrs[len(rrs)-1:], cells: m.Cells, gateway: m.Gateway, lowest: class})
 	case m.Cells == nil || len(rrs) == chain:
 		t.judge(Judged{RRs: rrs[chain:], gateway: m.Gateway, lowest: class})
 	default:
-		cells := m.Cells[:len(m.Leaf.V4)]
+		cells := m.Cells[:len(m.leaf.v4)]
 		if fam == AAAA {
-			cells = m.Cells[len(m.Leaf.V4):]
+			cells = m.Cells[len(m.leaf.v4):]
 		}
 		if alive, _ := best(rrs[chain:], cells, t); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)
@@ -109,7 +109,7 @@ func (v *View) TTL() uint32 {
 }
 
 // Inner and the methods below implement Data.
-func (v *View) Inner() bool { return v.Part }
+func (v *View) Inner() bool { return v.part }
 
 func (v *View) Layout() string {
 	if v.Flat {
@@ -135,13 +135,13 @@ func (v *View) Types() (all []uint16) {
 
 func (v *View) Addressed() bool {
 	return slices.ContainsFunc(v.Pool.Members, func(m Member) bool {
-		return m.Leaf != nil && m.Len() > 0 && (v.Flat || m.cnames <= v.Skip)
+		return m.leaf != nil && m.Len() > 0 && (v.Flat || m.cnames <= v.Skip)
 	})
 }
 
 func (v *View) AppendKnown(rrs []dns.RR) []dns.RR {
 	m := &v.Pool.Members[0]
-	if len(v.Pool.Members) > 1 || m.cnames != 0 || m.Leaf == nil {
+	if len(v.Pool.Members) > 1 || m.cnames != 0 || m.leaf == nil {
 		return rrs
 	}
 	return append(append(rrs, v.records(m, 0, A, nil)...), v.records(m, 0, AAAA, nil)...)

@@ -19,7 +19,7 @@ type path struct {
 	cnames    []dns.RR            // from the name on
 	// end is the name that has the addresses, or the hostname; leaf is nil for that.
 	end  string
-	leaf *Leaf
+	leaf *leaf
 	ttl  uint32 // of the addresses
 	// word and cells are Gateway and Cells of the member.
 	word  *health.Cell
@@ -52,7 +52,7 @@ func (p *path) unite(o *path) {
 	if p.cells != nil || o.cells != nil {
 		p.cells = []Cells{p.said().With(o.said())}
 	}
-	p.word = Better(p.word, o.word)
+	p.word = better(p.word, o.word)
 }
 
 // said returns what is said of the hostname that the way leads to.
@@ -65,11 +65,11 @@ func (p *path) said() Cells {
 
 // checked reports whether what the way leads to has a check.
 func (p path) checked() bool {
-	return p.contender.Checked() || slices.ContainsFunc(p.cells, func(c Cells) bool { return c.Joined != nil })
+	return p.contender.Checked() || slices.ContainsFunc(p.cells, func(c Cells) bool { return c.joined != nil })
 }
 
 // maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three. It bounds the ways from all names
-// that are made together, too: to so many for each offer.
+// that are made together, too: to so many for each endpoint.
 const maxExpand = 8
 
 // maxMembers is how many members one name has at the most: a query looks at each.
@@ -145,6 +145,7 @@ type pairs struct {
 	kinds   []struct{ coded, deflt bool } // whether one for clients with a code leads there, and one for all others
 }
 
+// pairsOf returns the hostnames that rows lead to; none where no row is for clients that match no other.
 func pairsOf(rows []offered) (t pairs) {
 	if !slices.ContainsFunc(rows, func(f offered) bool { return f.Geo == endpoint.AnyGeo }) {
 		return t
@@ -275,13 +276,13 @@ func (x *expansion) along(f *offered, deflt bool, all []path) []path {
 	return all
 }
 
-// full tells whether no way may be added to those of a name.
+// full reports whether no way may be added to those of a name.
 func (x *expansion) full(all []path) bool { return len(all) == maxMembers || x.budget <= 0 }
 
-// crowded is what those are told whose targets there is no room for.
+// crowded is what the owners are told of targets that there is no room for.
 const crowded = "%s leads to too many targets: at most %d of one name are served, of older objects first"
 
-// leaveOut tells those whose targets are not among the ways from a name, as far as it may.
+// leaveOut tells the owners of targets that are not among the ways from a name, as far as telling allows.
 func (x *expansion) leaveOut(name string, rest []path) {
 	for _, p := range rest[:min(len(rest), x.telling)] {
 		x.telling--
@@ -321,7 +322,7 @@ type leafList struct {
 	taken  bool // it is among the ways from the name
 }
 
-// add adds the addresses of an offer, with what each of its contenders has to say of them: one cluster's word and check count
+// add adds the addresses of an endpoint, with what each of its contenders has to say of them: one cluster's word and check count
 // for its own (rules 4.1 and 4.5).
 func (l *leafList) add(b *Builder, f *offered) {
 	list := &l.v4
@@ -334,14 +335,14 @@ func (l *leafList) add(b *Builder, f *offered) {
 		if !l.any {
 			l.word, l.any = word, true
 		}
-		l.word = Better(l.word, word)
+		l.word = better(l.word, word)
 		list.add(b, c, word, addrs)
 	}
 }
 
 // done makes the way to what has been gathered.
 func (l *leafList) done() {
-	l.leaf = &Leaf{V4: l.v4.list, V6: l.v6.list}
+	l.leaf = &leaf{v4: l.v4.list, v6: l.v6.list}
 	only := func(c Cells) bool { return c != Cells{Gateway: l.word} }
 	v4, v6 := l.v4.all(), l.v6.all()
 	if slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
@@ -349,13 +350,13 @@ func (l *leafList) done() {
 	}
 }
 
-// saidOf returns what is said of the hostname that an offer leads to, as a member has it.
+// saidOf returns what is said of the hostname that an endpoint leads to, as a member has it.
 func (b *Builder) saidOf(f *offered) (word *health.Cell, cells []Cells) {
 	word = b.Word(f.contender)
 	all := b.Cells(f.contender, f.Target, word)
 	for _, c := range f.also {
 		own := b.Word(c)
-		word, all = Better(word, own), all.With(b.Cells(c, f.Target, own))
+		word, all = better(word, own), all.With(b.Cells(c, f.Target, own))
 	}
 	if all != (Cells{Gateway: word}) {
 		cells = []Cells{all}
@@ -382,7 +383,8 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 func (b *Builder) fitting(l *addressList, c *endpoint.Contender, e *endpoint.Endpoint) []netip.Addr {
 	addrs := l.fitting(e.Addrs)
 	if len(addrs) < len(e.Addrs) {
-		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served", endpoint.TrimDot(e.Name), endpoint.MaxAtName)
+		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served",
+			endpoint.TrimDot(e.Name), endpoint.MaxAtName)
 	}
 	return addrs
 }

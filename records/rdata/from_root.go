@@ -7,7 +7,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// FromRoot returns the labels of a name with the last one first. Called again with what it
+// FromRoot returns a name with its labels from the last one on. Called again with what it
 // returned, it returns the name.
 func FromRoot(name string) string {
 	var b strings.Builder

@@ -1,10 +1,12 @@
 // Package rdata turns text into names and into the data of records. It knows DNS alone.
 //
-//	name.go     names: their spelling, what lies below what, hosts   RFC 1035 §2.3.4 and §5.1
-//	types.go    the types that a Record may have, with examples      rule 6.9
-//	parse.go    text → record, and that to a message and back        rules 6.9 and 8.1
-//	check.go    what the library takes, and other servers do not     rule 8.1
-//	message.go  what is said of text that cannot be read
+//	name.go       names: their spelling, what lies below what, hosts   RFC 1035 §2.3.4 and §5.1
+//	from_root.go  names with the last label first, as trees are ordered
+//	types.go      the types that a Record may have, with examples   rule 6.9
+//	parse.go      text → record, and that to a message and back   rules 6.9 and 8.1
+//	check.go      what the library takes, and other servers do not   rule 8.1
+//	message.go    what is said of text that cannot be read
+//	rr.go         records made of what is known, and copies of them
 package rdata
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// maxRecordProbes is how many probes are written for one DNSRecord: who may write one object with
-// 1,000 endpoints, of 1,000 targets each, shall not have a million written.
+// maxRecordProbes is how many probes are written for one DNSRecord: one object may have 1,000
+// endpoints of 1,000 targets each, and is not to make us write a million.
 const maxRecordProbes = 1000
 
 // probes adds the probes of what is checked of one host. probed has the targets that have one.
@@ -64,8 +64,8 @@ func (p *parentObject) probeName(c *endpoint.Contender, address string) string {
 	return record + "-" + dashed(address)
 }
 
-// about returns what tells a probe apart from others that want its name: those of a DNSRecord from
-// those of a policy, too.
+// about returns a text that no other probe has which wants the same name, be it a DNSRecord's or a
+// policy's.
 func (p *parentObject) about(address, host string) string {
 	if p.policy != nil {
 		return address + "/" + host

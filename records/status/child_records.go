@@ -82,7 +82,7 @@ func (p *parentObject) record(c *endpoint.Contender, wanted, secret string, spec
 	p.all = append(p.all, child)
 }
 
-// isOwn tells whether a DNSRecord is the policy's child for a host.
+// isOwn reports whether a DNSRecord is the policy's child for a host.
 func (p *parentObject) isOwn(r *api.DNSRecord, host string) bool {
 	root, err := rdata.Canonical(r.RootHost)
 	return err == nil && root == host && r.Own() && p.controls(r.Controller)

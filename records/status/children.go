@@ -13,7 +13,7 @@ import (
 // Children returns the objects that a policy, or a DNSRecord of somebody else, should have
 // (api.md, Written back), sorted by kind and name. A policy has a DNSRecord for each host that it
 // publishes, and through each provider; both have a DNSHealthCheckProbe for each target that is
-// probed for them. A host that is another object's has none: who reads a DNSRecord takes it for
+// probed for them. A host that is another object's has none: readers of a DNSRecord take it for
 // published. They are made for the caller; there are none where the object is not known, or not
 // accepted.
 func (s *View) Children(cluster string, of api.Ref) []api.Child {
@@ -70,7 +70,8 @@ type parentObject struct {
 	all    []api.Child
 }
 
-// parentObject returns nil for an object that has no children.
+// parentObject returns the object with what is known of it, before its children are made; nil
+// where it cannot have any.
 func (s *View) parentObject(cluster string, of api.Ref) *parentObject {
 	for i, state := range s.Clusters {
 		if state.Name != cluster {
@@ -112,7 +113,7 @@ func (p *parentObject) isRecord(name string) bool {
 	return true
 }
 
-// HasProbes tells whether the targets of a DNSRecord, if it is served, have probes that stand for
+// HasProbes reports whether the targets of a DNSRecord, if it is served, have probes that stand for
 // its check: it is a user's, and its check can be used. A controller makes its own, and what
 // another provider publishes is not ours to check.
 func HasProbes(r *api.DNSRecord) bool {
@@ -120,6 +121,7 @@ func HasProbes(r *api.DNSRecord) bool {
 	return byHand && !r.Deleting && r.Provider.ServedHere() && r.HealthCheck != nil && r.CheckInvalid == ""
 }
 
+// make makes the children.
 func (p *parentObject) make() {
 	if p.policy != nil {
 		pr := endpoint.ProvidersOf(p.s.Table, p.s.Opt, &p.s.In, p.in, p.policy, p.target.Gateway)
@@ -159,15 +161,16 @@ func (p *parentObject) contenders() iter.Seq[*endpoint.Contender] {
 	}
 }
 
+// controls reports whether by is the object.
 func (p *parentObject) controls(by *api.Controller) bool { return Controls(p.kind, p.meta, by) }
 
-// Controls tells whether an object of a kind is who controls another one.
+// Controls reports whether by, the controller of an object, is the object m of a kind.
 func Controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
 	return by != nil && by.UID != "" && by.UID == m.UID && by.Kind == kind.String()
 }
 
-// child returns a child that wants to have a name; of tells it apart from others that want the
-// same.
+// child returns a child that wants to have a name; of is a text that no other child has which wants
+// the same.
 func (p *parentObject) child(kind api.Kind, wanted, of string) api.Child {
 	name, replace := p.name(kind, wanted, of)
 	p.names[api.Ref{Kind: kind, Name: name}] = true
@@ -229,13 +232,13 @@ func (p *parentObject) object(kind api.Kind, name string) (by *api.Controller, o
 	return nil, false, false
 }
 
-// has tells whether there is a child of the object that has the name.
+// has reports whether there is a child of the object that has the name.
 func (p *parentObject) has(kind api.Kind, name string) bool {
 	by, own, _ := p.object(kind, name)
 	return own && p.controls(by)
 }
 
-// mayHave tells whether a child may have a name, and whether another one that has it goes.
+// mayHave reports whether a child may have a name, and whether another one that has it goes.
 func (p *parentObject) mayHave(kind api.Kind, name string) (free, replace bool) {
 	by, own, found := p.object(kind, name)
 	if !found || own && p.controls(by) {
@@ -251,8 +254,8 @@ func (p *parentObject) mayHave(kind api.Kind, name string) (free, replace bool) 
 	return true, true
 }
 
-// rival returns an object with the plain names of its children; nil for one that has none. There
-// may be thousands of children who ask for the same one.
+// rival returns an object with the plain names of its children; nil for one that has none. It is
+// made once: thousands of children may ask for it.
 func (p *parentObject) rival(of api.Ref) *parentObject {
 	rival, known := p.rivals[of]
 	if !known {
@@ -268,8 +271,8 @@ func (p *parentObject) rival(of api.Ref) *parentObject {
 	return rival
 }
 
-// endpoints returns what a contender is as a DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, whoever shares
-// it. Where its chain cannot be served, that is its addresses at the host.
+// endpoints returns the endpoints of a contender's DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, which
+// others may share. Where its chain cannot be served, that is its addresses at the host.
 func (p *parentObject) endpoints(c *endpoint.Contender) []api.WrittenEndpoint {
 	all := c.Endpoints
 	if c.Chainless || c.Steers() && c.Policy.Provider.ServedHere() && !p.s.chained(c.Host) {

@@ -54,15 +54,15 @@ func (s *View) Conflicts() iter.Seq[Conflict] {
 func lostAt(z *zone.Zone, name string, yield func(Conflict) bool) bool {
 	losses := z.Losses(name)
 	lost := make([]*endpoint.Record, 0, len(losses))
-	for e, p := range losses {
+	for r, p := range losses {
 		if p.KeepsOut() {
-			lost = append(lost, e)
+			lost = append(lost, r)
 		}
 	}
 	slices.SortFunc(lost, func(a, b *endpoint.Record) int { return strings.Compare(a.Record.Name, b.Record.Name) })
-	for _, e := range lost {
-		c := Conflict{Name: endpoint.TrimDot(name), Zone: endpoint.TrimDot(z.Origin()), Why: losses[e].Message}
-		c.Loser = Object{e.Record.Cluster, e.ObjectKind().String(), e.Record.Name}
+	for _, r := range lost {
+		c := Conflict{Name: endpoint.TrimDot(name), Zone: endpoint.TrimDot(z.Origin()), Why: losses[r].Message}
+		c.Loser = Object{r.Record.Cluster, r.ObjectKind().String(), r.Record.Name}
 		if n := z.Node(name); n.Steered.Owner != nil {
 			owner := OwnerOf(n.Steered.Owner)
 			c.Owner = &owner
@@ -113,7 +113,7 @@ func (s *View) Troubles() iter.Seq[Trouble] {
 	}
 }
 
-// elsewhere tells whether another server, or another controller, is to serve an object.
+// elsewhere reports whether another server, or another controller, is to serve an object.
 func elsewhere(c *api.Cluster, ref api.Ref) bool {
 	switch ref.Kind {
 	case api.KindDNSPolicy:

@@ -8,7 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// verdictElsewhere says what became of a policy whose provider is another controller's: what
+// verdictElsewhere returns the verdict on a policy whose provider is another controller's: what
 // that says of its DNSRecords (api.md, Providers).
 func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	v := &api.Verdict{Conditions: okConditions(messageEnforced)}

@@ -67,17 +67,18 @@ func jsonSize(text string) (n int) {
 
 // zoneOfObject returns the zone that a Zone is served as; nil for none.
 func (s *View) zoneOfObject(cluster, name string) *zone.Zone {
-	f := s.Table.Admission(cluster, name)
-	if f == nil || f.Problem != nil {
+	a := s.Table.Admission(cluster, name)
+	if a == nil || a.Problem != nil {
 		return nil
 	}
-	z := s.Zone(f.FQDN)
-	if z == nil || z.Origin() != f.FQDN || z.Object == nil || z.Object.Name != name || z.Object.Cluster != cluster {
+	z := s.Zone(a.FQDN)
+	if z == nil || z.Origin() != a.FQDN || z.Object == nil || z.Object.Name != name || z.Object.Cluster != cluster {
 		return nil
 	}
 	return z
 }
 
+// entryText returns a record as an entry.
 func entryText(rr dns.RR) api.Entry {
 	h := rr.Header()
 	return api.Entry{
@@ -86,8 +87,8 @@ func entryText(rr dns.RR) api.Entry {
 	}
 }
 
-// overfull returns a Zone's verdict with that its status.entries does not hold all, where that
-// is so. It is made where somebody asks.
+// overfull returns v, the verdict on a Zone, with one more condition where its status.entries does
+// not hold all records.
 func (s *View) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
 	z := s.zoneOfObject(cluster, name)
 	if v == nil || z == nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // Followers yields the objects whose status may change with what is found of a target, by its
-// key, each with its cluster and some of them more than once: policies with the objects that
-// stand for them, DNSRecords and DNSEndpoints, and probes of the target's address.
+// key, each with its cluster and some of them more than once: policies with their children,
+// DNSRecords and DNSEndpoints, and probes of the target's address.
 func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
 		t, ok := s.Checked.Get(key)
@@ -42,8 +42,8 @@ func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 	}
 }
 
-// Contenders yields the objects that have contenders in a group of names, with those that stand for
-// them, each with its cluster and some of them more than once.
+// Contenders yields the objects that have contenders in a group of names, with their children, each
+// with its cluster and some of them more than once.
 func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
 		g, ok := s.NameGroups.Get(group)
@@ -52,8 +52,7 @@ func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
 	}
 }
 
-// about yields the object of a contender, and those that stand for it; it returns false where
-// yield does.
+// about yields the object of a contender, and its children; it returns false where yield does.
 func (s *View) about(c *endpoint.Contender, yield func(string, api.Ref) bool) bool {
 	kind, m := c.Kind, c.By
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {

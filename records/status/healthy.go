@@ -203,7 +203,7 @@ func (s *View) chained(host string) bool {
 	return s.steered(endpoint.KLB+rdata.Base(host)) != nil && !apart
 }
 
-// besides tells whether a host has other data, so that it cannot be a CNAME.
+// besides reports whether a host has other data, so that it cannot be a CNAME.
 func (s *View) besides(host string) bool {
 	z := s.Zone(rdata.Base(host))
 	n := z.Node(host)
@@ -272,6 +272,7 @@ func (s *View) Hosts(group string) iter.Seq2[string, string] {
 	}
 }
 
+// allClients is what FailsOpen returns where there is no client for whom anything is up.
 const allClients = "all clients"
 
 // FailsOpen says for whom a host, with or without its final dot, fails open at this moment: for "all clients", or for some, such

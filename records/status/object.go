@@ -17,4 +17,5 @@ type Object struct {
 // OwnerOf names the object that a contender is of.
 func OwnerOf(c *endpoint.Contender) Object { return ObjectOf(c.Kind, c.By) }
 
+// ObjectOf names an object of a kind.
 func ObjectOf(kind api.Kind, m *api.Meta) Object { return Object{m.Cluster, kind.String(), m.Name} }

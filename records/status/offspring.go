@@ -16,14 +16,16 @@ type offspring struct {
 	probed tree.Map[*api.HealthCheckProbe]
 }
 
-// OffspringEdit is its next version.
+// OffspringEdit is the next version of a cluster's offspring.
 type OffspringEdit struct {
 	ByHost *tree.Edit[*api.DNSRecord]
 	probed *tree.Edit[*api.HealthCheckProbe]
 }
 
+// Edit begins the next version.
 func (o offspring) Edit() OffspringEdit { return OffspringEdit{o.byHost.Edit(), o.probed.Edit()} }
 
+// Offspring returns the edited version.
 func (e OffspringEdit) Offspring() offspring { return offspring{e.ByHost.Map(), e.probed.Map()} }
 
 // Records yields the DNSRecords of a policy, those of one host together.
@@ -52,6 +54,7 @@ func recordKey(r *api.DNSRecord) string {
 // parentKey is how the keys of an object's probes begin.
 func parentKey(of api.Ref) string { return of.Kind.String() + " " + of.Name + " " }
 
+// probeChildKey is where probed has a probe, "" where it is nobody's child.
 func probeChildKey(p *api.HealthCheckProbe) string {
 	of := endpoint.ProbeParent(p)
 	if of.Name == "" {
@@ -74,7 +77,7 @@ func (e OffspringEdit) Record(old, r *api.DNSRecord) {
 	}
 }
 
-// Probe is the same of a probe.
+// Probe puts a probe in place of old, one of them nil where it has come or gone.
 func (e OffspringEdit) Probe(old, p *api.HealthCheckProbe) {
 	if old != nil {
 		if key := probeChildKey(old); key != "" {

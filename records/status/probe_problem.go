@@ -69,8 +69,8 @@ type reached struct {
 	// asked are the addresses of the probes; published those of them that the
 	// namespace publishes, served those that a host of it is answered with.
 	asked, published, served map[string]bool
-	// meant holds an address, a slash, and what builder.meant returns, of all contenders
-	// that are answered with the address.
+	// meant holds an address, a slash, and each text that Builder.Meant returns, of all
+	// contenders that are answered with the address.
 	meant map[string]bool
 	// joined are the names of the probes that join.
 	joined map[string]bool
@@ -134,8 +134,8 @@ func (r *reached) problem(b *pool.Builder, p *api.HealthCheckProbe) string {
 	return why + ": it counts for nothing"
 }
 
-// meets tells whether a contender that is answered with the address looks for probes that
-// are about the given thing.
+// meets reports whether a contender that is answered with the address looks for probes of
+// which Builder.About returns about.
 func (r *reached) meets(address, about string) bool {
 	for beginning := range pool.Beginnings(about) {
 		if r.meant[address+"/"+beginning] {

@@ -9,10 +9,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// maxTold is how many problems of one object its condition tells of.
+// maxTold is how many problems of one object its condition names.
 const maxTold = 8
 
-// publisherVerdict says what became of a DNSRecord or DNSEndpoint; nil for none, and for the
+// publisherVerdict returns the verdict on a DNSRecord or DNSEndpoint; nil for none, and for the
 // children of policies.
 func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.Verdict {
 	if t == nil || t.Publisher.Child {
@@ -43,20 +43,20 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 			problems = append(problems, &endpoint.Problem{Reason: note.Reason, Message: note.Message})
 		}
 	}
-	for _, e := range p.Entries {
-		z := s.Served[s.Table.Index[e.Zone()]]
-		loss := s.lossOf(z, e, losses)
+	for _, r := range p.Records {
+		z := s.Served[s.Table.Index[r.Zone()]]
+		loss := s.lossOf(z, r, losses)
 		if loss == nil {
-			loss = s.lacksAddress(e)
+			loss = s.lacksAddress(r)
 		}
 		switch {
 		case loss == nil:
 			v.TotalRecords++
 		case loss.KeepsOut():
-			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.Name) + ": " + loss.Message})
+			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(r.Name) + ": " + loss.Message})
 		default:
 			v.TotalRecords++
-			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(e.Name) + ": " + loss.Message})
+			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(r.Name) + ": " + loss.Message})
 		}
 	}
 	if len(problems) == 0 {

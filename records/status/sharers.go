@@ -35,6 +35,7 @@ func (s *View) Sharers(host string) (all []Sharer) {
 	return all
 }
 
+// sharerOf returns what a contender says of its host as a whole.
 func sharerOf(c *endpoint.Contender) Sharer {
 	s := Sharer{Object: OwnerOf(c), DefaultGeo: c.Policy.DefaultGeo}
 	if value := c.Policy.Annotations[pool.AnnotationFallback]; value != "" {

@@ -52,6 +52,7 @@ func (s *View) ProbeStatus(cluster, name string, last func(key string) time.Time
 	return st, true
 }
 
+// probe returns a probe of a cluster by its namespace/name; nil for none.
 func (s *View) probe(cluster, name string) *api.HealthCheckProbe {
 	for _, in := range s.In.Clusters {
 		if in.Name == cluster {
@@ -87,7 +88,7 @@ func (s *View) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEn
 	return nil, nil
 }
 
-// childStatus is RecordStatus of a child of a policy.
+// childStatus returns what RecordStatus does, for a child of a policy.
 func (s *View) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.Verdict, []api.WrittenEndpoint) {
 	p := s.parentObject(cluster, of)
 	v := &api.Verdict{}
@@ -112,6 +113,7 @@ func (s *View) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.V
 	return v, nil
 }
 
+// ensured returns the condition of a DNSRecord that is served in full.
 func ensured() []api.Condition {
 	return []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: reasonProviderSuccess, Message: messageEnsured}}
 }
@@ -131,7 +133,7 @@ func healthyOf(f findings) []api.Condition {
 	return []api.Condition{c}
 }
 
-// publisherStatus is RecordStatus of a DNSRecord that somebody else has written.
+// publisherStatus returns what RecordStatus does, for a DNSRecord that somebody else has written.
 func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenEndpoint) {
 	losses := make(zone.LossMemo).Losses
 	v := *s.publisherVerdict(t, losses)
@@ -159,20 +161,20 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 	}
 	v.Conditions = append(slices.Clip(v.Conditions), healthyOf(all)...)
 	at := make(map[string]int)
-	for _, e := range t.Publisher.Entries {
-		z := s.Served[s.Table.Index[e.Zone()]]
-		n := z.Node(e.Name)
-		if loss := z.LossOf(n, e, losses); loss != nil && loss.KeepsOut() {
+	for _, r := range t.Publisher.Records {
+		z := s.Served[s.Table.Index[r.Zone()]]
+		if s.lossOf(z, r, losses).KeepsOut() {
 			continue
 		}
-		h := e.RR.Header()
-		key, data := e.Name+" "+dns.Type(h.Rrtype).String(), strings.TrimPrefix(e.RR.String(), h.String())
+		h := r.RR.Header()
+		rtype := dns.Type(h.Rrtype).String()
+		key, data := r.Name+" "+rtype, strings.TrimPrefix(r.RR.String(), h.String())
 		if i, known := at[key]; known {
 			rows[i].Targets = append(rows[i].Targets, data)
 			continue
 		}
 		at[key] = len(rows)
-		rows = append(rows, api.WrittenEndpoint{DNSName: endpoint.TrimDot(e.Name), Type: dns.Type(h.Rrtype).String(), TTL: int64(h.Ttl), Targets: []string{data}})
+		rows = append(rows, api.WrittenEndpoint{DNSName: endpoint.TrimDot(r.Name), Type: rtype, TTL: int64(h.Ttl), Targets: []string{data}})
 	}
 	return &v, rows
 }
@@ -184,7 +186,7 @@ type condition struct {
 	word *health.Cell
 	rows []api.WrittenEndpoint
 	at   map[string][]int // rows by their names
-	// known is what has been found of rows; those that are being looked at have an entry too.
+	// known is what has been found of rows, those included that are being looked at.
 	known map[int]found
 }
 
@@ -194,6 +196,7 @@ type found struct {
 	said  bool
 }
 
+// newCondition returns the condition of a contender's endpoints, before any is looked at.
 func (s *View) newCondition(c *endpoint.Contender, rows []api.WrittenEndpoint) *condition {
 	b := s.reader()
 	m := &condition{b: b, of: c, word: b.Word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
@@ -203,17 +206,17 @@ func (s *View) newCondition(c *endpoint.Contender, rows []api.WrittenEndpoint) *
 	return m
 }
 
-// tell adds to the endpoints how they are: those with a weight, and those with addresses or
+// tell adds their health to the endpoints: those with a weight, and those with addresses or
 // hostnames. One that is down, or drained, has the weight 0.
-func (m *condition) tell() {
-	drained := m.word.Load().Drained()
-	for i := range m.rows {
-		e := &m.rows[i]
+func (c *condition) tell() {
+	drained := c.word.Load().Drained()
+	for i := range c.rows {
+		e := &c.rows[i]
 		at := slices.IndexFunc(e.Properties, func(p api.Property) bool { return p.Name == api.PropertyWeight })
-		if at < 0 && (e.Type == "CNAME" && m.at[e.Targets[0]] != nil) {
+		if at < 0 && (e.Type == "CNAME" && c.at[e.Targets[0]] != nil) {
 			continue // a link of the chain
 		}
-		f := m.row(i)
+		f := c.row(i)
 		if at >= 0 && (drained || f.said && f.state == health.Down) {
 			e.Properties = slices.Clone(e.Properties)
 			e.Properties[at].Value = "0"
@@ -226,30 +229,30 @@ func (m *condition) tell() {
 
 // row returns how an endpoint is: as its addresses are (rule 4.5), or as the best of what it
 // leads to.
-func (m *condition) row(i int) found {
-	if f, ok := m.known[i]; ok {
+func (c *condition) row(i int) found {
+	if f, ok := c.known[i]; ok {
 		return f
 	}
-	m.known[i] = found{state: health.Up} // of a loop
-	e, f := &m.rows[i], found{state: health.Up}
+	c.known[i] = found{state: health.Up} // of a loop
+	e, f := &c.rows[i], found{state: health.Up}
 	var next []int
 	if e.Type == "CNAME" {
-		next = m.at[e.Targets[0]]
+		next = c.at[e.Targets[0]]
 	}
 	if next == nil {
 		var all []pool.Cells
 		for _, address := range e.Targets {
-			cells := m.b.Cells(m.of, address, m.word)
+			cells := c.b.Cells(c.of, address, c.word)
 			all, f.said = append(all, cells), f.said || cells != pool.Cells{}
 		}
 		f.state, _ = pool.Aggregate(all, len(all)) // one endpoint is of one family
 	}
 	for n, j := range next {
-		to := m.row(j)
+		to := c.row(j)
 		if f.said = f.said || to.said; n == 0 || to.state < f.state {
 			f.state = to.state
 		}
 	}
-	m.known[i] = f
+	c.known[i] = f
 	return f
 }

@@ -1,18 +1,20 @@
 package status
 
 import (
+	"iter"
 	"net/netip"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// TargetSet is targets as overrides name them.
+// TargetSet is a set of addresses and hostnames, as overrides and probes name them.
 type TargetSet struct {
-	addresses map[netip.Addr]string
-	hostnames map[string]string // with a final dot
+	addresses map[netip.Addr]string // to the name
+	hostnames map[string]string     // with a final dot
 }
 
+// NewTargetSet returns the set of those names, which have no final dot.
 func NewTargetSet(names map[string]bool) TargetSet {
 	s := TargetSet{make(map[netip.Addr]string), make(map[string]string)}
 	for name := range names {
@@ -26,7 +28,7 @@ func NewTargetSet(names map[string]bool) TargetSet {
 }
 
 // In yields the names of those of s that are among the targets of a contender.
-func (s TargetSet) In(t *endpoint.Targets) func(func(string) bool) {
+func (s TargetSet) In(t *endpoint.Targets) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, l := range t.Leaves {
 			for _, addrs := range [...][]netip.Addr{l.V4, l.V6} {
@@ -45,7 +47,7 @@ func (s TargetSet) In(t *endpoint.Targets) func(func(string) bool) {
 	}
 }
 
-// Meets tells whether one of s is among the targets of a contender.
+// Meets reports whether one of s is among the targets of a contender.
 func (s TargetSet) Meets(t *endpoint.Targets) bool {
 	for range s.In(t) {
 		return true
@@ -83,7 +85,7 @@ func (s *View) Unmet() (unmet []api.Override) {
 	return unmet
 }
 
-// knows tells whether the cluster or the Gateway of an override is there.
+// knows reports whether the cluster or the Gateway of an override is there.
 func (s *View) knows(o *api.Override) bool {
 	for i, c := range s.Clusters {
 		if o.Target != "" || o.Cluster != "" && o.Cluster != c.Name {

@@ -31,6 +31,7 @@ var enforcedVerdicts = func() (v [64]*api.Verdict) {
 	return v
 }()
 
+// okConditions returns the conditions of an accepted policy, with the message of Enforced.
 func okConditions(enforced string) []api.Condition {
 	return []api.Condition{
 		{Type: endpoint.ConditionAccepted, Status: api.ConditionTrue, Reason: endpoint.ReasonAccepted, Message: messageAccepted},
@@ -38,13 +39,14 @@ func okConditions(enforced string) []api.Condition {
 	}
 }
 
+// refusedVerdict returns the verdict on a policy that is not accepted.
 func refusedVerdict(reason, message string) *api.Verdict {
 	return &api.Verdict{Conditions: []api.Condition{
 		{Type: endpoint.ConditionAccepted, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, endpoint.MaxMessage)},
 	}}
 }
 
-// VerdictOf says what became of p, one of t's policies. s has the groups and zones, zones
+// VerdictOf returns the verdict on p, one of t's policies. s has the groups and zones, zones
 // returns the names of the served ones, children are those of the policies of the cluster.
 func VerdictOf(t *endpoint.Target, p *api.DNSPolicy, s *View, zones func() string, children offspring) *api.Verdict {
 	if v := acceptance(t, p); v != nil {
@@ -90,6 +92,7 @@ type report struct {
 	hosts, whole []endpoint.Note
 }
 
+// collect gathers what there is to say.
 func (r *report) collect(s *View) {
 	for _, n := range r.target.Notes {
 		if n.Policy == r.policy {
@@ -97,7 +100,8 @@ func (r *report) collect(s *View) {
 		}
 	}
 	if r.policy.Delegate {
-		r.add(endpoint.Note{Condition: endpoint.Refusal(endpoint.ReasonDelegate, "delegate has no effect: this server reads every cluster itself")}) // rule 1.8
+		const effect = "delegate has no effect: this server reads every cluster itself"
+		r.add(endpoint.Note{Condition: endpoint.Refusal(endpoint.ReasonDelegate, effect)}) // rule 1.8
 	}
 	for _, c := range r.target.Contenders {
 		if c.Policy != r.policy {
@@ -109,7 +113,7 @@ func (r *report) collect(s *View) {
 			continue
 		}
 		if c.Unread {
-			continue // its providers' note tells
+			continue // the note on its providers says why
 		}
 		if p := s.hiderOf(c); p != nil {
 			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Record: r.target.Record(c.Listener), Condition: endpoint.Refusal(p.Reason, p.Message)})
@@ -126,6 +130,7 @@ func (r *report) collect(s *View) {
 	}
 }
 
+// add adds a note.
 func (r *report) add(n endpoint.Note) {
 	if n.Condition.Reason == endpoint.ReasonNotServed {
 		n.Condition.Message = "the host lies outside the zones served here: " + r.zones()
@@ -140,6 +145,7 @@ func (r *report) add(n endpoint.Note) {
 	}
 }
 
+// verdict returns the verdict that was gathered.
 func (r *report) verdict() *api.Verdict {
 	if len(r.hosts)+len(r.whole)+r.empty == 0 && 0 < r.served && r.served < len(enforcedVerdicts) {
 		return enforcedVerdicts[r.served]
@@ -160,7 +166,7 @@ func (r *report) verdict() *api.Verdict {
 	return v
 }
 
-// mixed tells whether the Gateway's addresses cannot be enforced (rule 1.3).
+// mixed reports whether the Gateway's addresses cannot be enforced (rule 1.3).
 func (r *report) mixed() bool {
 	return slices.ContainsFunc(r.whole, func(n endpoint.Note) bool { return n.Condition.Reason == endpoint.ReasonInconsistent })
 }
@@ -197,7 +203,7 @@ func (r *report) cause() endpoint.Note {
 	return all[i]
 }
 
-// hiderOf says the same of a contender's host.
+// hiderOf returns what hides a contender's host from queries; nil for nothing.
 func (s *View) hiderOf(c *endpoint.Contender) *endpoint.Problem {
 	return s.Zone(rdata.Base(c.Host)).HiderOf(c.Host, dns.TypeA)
 }

@@ -14,20 +14,21 @@ import (
 
 // View is what has become of all objects at one moment. It is immutable but for the health cells that it points to.
 type View struct {
+	// In and Opt are what it was made of.
 	In  api.Objects
 	Opt *endpoint.Options
-	// Table says which zones are served. It is shared by the views with the same.
+	// Table says which zones are served; views with the same zones share it. Served are these, in its order.
 	Table      *endpoint.Zones
-	Served     []*zone.Zone // in its order
+	Served     []*zone.Zone
 	Clusters   []*Cluster
 	NameGroups tree.Map[*NameGroup]
 	Checked    pool.Checks
 }
 
 // Contenders yields the contenders of a namespace.
-func (s *Cluster) Contenders(namespace string) iter.Seq[*endpoint.Contender] {
+func (c *Cluster) Contenders(namespace string) iter.Seq[*endpoint.Contender] {
 	return func(yield func(*endpoint.Contender) bool) {
-		for _, t := range s.Targets.Beginning(namespace + "/") {
+		for _, t := range c.Targets.Beginning(namespace + "/") {
 			for _, who := range t.Contenders {
 				if !yield(who) {
 					return
@@ -40,14 +41,15 @@ func (s *Cluster) Contenders(namespace string) iter.Seq[*endpoint.Contender] {
 // Cluster is what is kept of one cluster between two compiles.
 type Cluster struct {
 	Name, UID string
-	Targets   tree.Map[*endpoint.Target] // by the Gateway's namespace/name
+	Targets   tree.Map[*endpoint.Target] // by the Gateway's namespace/name, or endpoint.PublisherKey
 	Verdicts  tree.Map[*api.Verdict]     // by the policy's namespace/name
 	Records   tree.Map[*endpoint.Record] // by the Record's namespace/name
-	Unplaced  int                        // how many of records have a problem
+	Unplaced  int                        // how many Records have a problem
 	// RefusedPublishers is how many DNSRecords and DNSEndpoints are not served.
 	RefusedPublishers [api.NumKinds]int
-	Probes            pool.ProbeIndex
-	Offspring         offspring
+	// Probes are those that can say anything, Offspring the children that there are.
+	Probes    pool.ProbeIndex
+	Offspring offspring
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }
@@ -60,7 +62,7 @@ type NameGroup struct {
 	// none.
 	Dropped map[*endpoint.Contender]int
 	Names   []string // the names that hold data of the group
-	Told    []string // the names that tell of owners
+	Told    []string // the names of TXT records that name owners
 	Barred  []string // other names at which Records are not served for it
 	Checks  []string // the keys of the targets that they have checked, once for each use
 }
@@ -87,8 +89,8 @@ func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 		}
 	case api.KindZone:
 		for _, admissions := range s.Table.Admissions {
-			for _, f := range admissions {
-				if f.Problem == nil {
+			for _, a := range admissions {
+				if a.Problem == nil {
 					accepted++
 				} else {
 					refused++
@@ -113,8 +115,7 @@ func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 }
 
 // Verdict returns what became of an object; nil where it is not known, and for the children of
-// policies: RecordStatus says how these are. Those of Zones
-// and Records are made for the caller.
+// policies: RecordStatus says how these are. The caller must not change it.
 func (s *View) Verdict(cluster string, ref api.Ref) *api.Verdict {
 	v := s.VerdictWith(cluster, ref, make(zone.LossMemo).Losses)
 	if ref.Kind == api.KindZone {
@@ -123,7 +124,8 @@ func (s *View) Verdict(cluster string, ref api.Ref) *api.Verdict {
 	return v
 }
 
-// VerdictWith is Verdict with a way to get what is to be said of the Records at a name.
+// VerdictWith returns what Verdict does, less the condition on a Zone's status.entries. losses says
+// how to look up what is said of the Records at a name.
 func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *api.Verdict {
 	for i, c := range s.Clusters {
 		if c.Name != cluster {
@@ -142,8 +144,8 @@ func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *a
 		case api.KindZone:
 			return s.zoneVerdict(s.Table.Admissions[i][ref.Name])
 		case api.KindRecord:
-			e, _ := c.Records.Get(ref.Name)
-			return s.recordVerdict(e, losses)
+			r, _ := c.Records.Get(ref.Name)
+			return s.recordVerdict(r, losses)
 		case api.KindDNSRecord, api.KindDNSEndpoint:
 			t, _ := c.Targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name))
 			return s.publisherVerdict(t, losses)
@@ -152,15 +154,16 @@ func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *a
 	return nil
 }
 
-// Objects returns what the snapshot was compiled from.
+// Objects returns what the view was made of.
 func (s *View) Objects() api.Objects { return s.In }
 
-func (s *Cluster) Count(v *api.Verdict, n int) {
+// Count adds n to the policies with a verdict like v; nil counts as none.
+func (c *Cluster) Count(v *api.Verdict, n int) {
 	switch {
 	case v == nil:
 	case v.Accepted():
-		s.accepted += n
+		c.accepted += n
 	default:
-		s.refused += n
+		c.refused += n
 	}
 }

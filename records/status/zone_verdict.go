@@ -10,29 +10,30 @@ import (
 	"github.com/miekg/dns"
 )
 
-// zoneVerdict says what became of a Zone; nil for none.
-func (s *View) zoneVerdict(f *endpoint.Admission) *api.Verdict {
-	if f == nil {
+// zoneVerdict returns the verdict on a Zone; nil for none.
+func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
+	if a == nil {
 		return nil
 	}
-	v := &api.Verdict{FQDN: f.FQDN}
-	if f.Parent != nil {
-		v.Parent = f.Parent.Name
+	v := &api.Verdict{FQDN: a.FQDN}
+	if a.Parent != nil {
+		v.Parent = a.Parent.Name
 	}
-	if f.Problem != nil {
-		v.Conditions = s.ready(f.Problem)
+	if a.Problem != nil {
+		v.Conditions = s.ready(a.Problem)
 		return v
 	}
-	z := s.Served[s.Table.Index[f.FQDN]]
+	z := s.Served[s.Table.Index[a.FQDN]]
 	v.Kept = z.Keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
 	var said *endpoint.Problem
-	if f.Zone.Fault != "" {
-		said = said.And(&endpoint.Problem{Reason: endpoint.ReasonServedInPart, Message: f.Zone.Fault})
+	if a.Zone.Fault != "" {
+		said = said.And(&endpoint.Problem{Reason: endpoint.ReasonServedInPart, Message: a.Zone.Fault})
 	}
-	said = said.And(z.Wraps(f.Zone.Kept))
+	said = said.And(z.Wraps(a.Zone.Kept))
 	if z.StandsIn() {
-		none := endpoint.Problemf(endpoint.ReasonNoNameservers, "no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.MName()))
+		none := endpoint.Problemf(endpoint.ReasonNoNameservers,
+			"no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.MName()))
 		v.Conditions = s.ready(none.And(said)) // what cannot be read may be what keeps its NS Records out
 		return v
 	}
@@ -40,40 +41,40 @@ func (s *View) zoneVerdict(f *endpoint.Admission) *api.Verdict {
 	return v
 }
 
-// recordVerdict says what became of a Record; nil for none.
-func (s *View) recordVerdict(e *endpoint.Record, losses zone.LossFunc) *api.Verdict {
-	if e == nil {
+// recordVerdict returns the verdict on a Record; nil for none.
+func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verdict {
+	if r == nil {
 		return nil
 	}
-	v := &api.Verdict{FQDN: e.Name}
-	if e.Problem != nil {
-		v.Conditions = s.ready(e.Problem)
+	v := &api.Verdict{FQDN: r.Name}
+	if r.Problem != nil {
+		v.Conditions = s.ready(r.Problem)
 		return v
 	}
-	z := s.Served[s.Table.Index[e.Zone()]]
+	z := s.Served[s.Table.Index[r.Zone()]]
 	if z.Object != nil {
 		v.Parent = z.Object.Name
 	}
-	said := s.lossOf(z, e, losses)
+	said := s.lossOf(z, r, losses)
 	if said.KeepsOut() {
 		v.Conditions = s.ready(said)
 		return v
 	}
 	if said == nil {
-		said = e.Unquoted()
+		said = r.Unquoted()
 	}
 	if said == nil {
-		said = s.lacksAddress(e)
+		said = s.lacksAddress(r)
 	}
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
 	return v
 }
 
-// lossOf says what keeps an entry of a zone from being served as it is written, or from being
+// lossOf returns what keeps a Record of a zone from being served as it is written, or from being
 // answered with; nil for nothing.
-func (s *View) lossOf(z *zone.Zone, e *endpoint.Record, losses zone.LossFunc) *endpoint.Problem {
-	return z.LossOf(z.Node(e.Name), e, losses)
+func (s *View) lossOf(z *zone.Zone, r *endpoint.Record, losses zone.LossFunc) *endpoint.Problem {
+	return z.LossOf(z.Node(r.Name), r, losses)
 }
 
 // ready returns the conditions of an object that is not served.
@@ -98,15 +99,16 @@ func served(v *api.Verdict, said *endpoint.Problem) []api.Condition {
 	return []api.Condition{c}
 }
 
-// Spoken yields the Records of which something is to be said but that they are served.
+// Spoken yields the Records of which there is more to say than that they are served. losses says how to look up what is
+// said of the Records at a name.
 func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 	return func(yield func(*endpoint.Record) bool) {
 		for _, c := range s.Clusters {
-			for _, e := range c.Records.All() {
+			for _, r := range c.Records.All() {
 				if c.Unplaced == 0 {
 					break
 				}
-				if e.RR == nil && !yield(e) {
+				if r.RR == nil && !yield(r) {
 					return
 				}
 			}
@@ -114,11 +116,11 @@ func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 		for _, z := range s.Served {
 			for _, n := range z.Nodes.All() {
 				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 // by far the most
-				for _, e := range n.Records {
-					if e.Kind != 0 || quiet && !e.Speaks() {
+				for _, r := range n.Records {
+					if r.Kind != 0 || quiet && !r.Speaks() {
 						continue
 					}
-					if (z.LossOf(n, e, losses) != nil || e.Unquoted() != nil || s.lacksAddress(e) != nil) && !yield(e) {
+					if (z.LossOf(n, r, losses) != nil || r.Unquoted() != nil || s.lacksAddress(r) != nil) && !yield(r) {
 						return
 					}
 				}
@@ -127,26 +129,26 @@ func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 	}
 }
 
-// ParentOf returns the namespace/name of the Zone that an entry lies in; "" for none.
-func (s *View) ParentOf(e *endpoint.Record) string {
-	if e.RR == nil {
+// ParentOf returns the namespace/name of the Zone that a Record lies in; "" for none.
+func (s *View) ParentOf(r *endpoint.Record) string {
+	if r.RR == nil {
 		return ""
 	}
-	if at := &s.Table.Served[s.Table.Index[e.Zone()]]; at.Object != nil {
+	if at := &s.Table.Served[s.Table.Index[r.Zone()]]; at.Object != nil {
 		return at.Object.Name
 	}
 	return ""
 }
 
 // lacksAddress says that nobody can find the server of an NS Record: its name lies in a zone
-// served here that has no address of it. nil for nothing.
-func (s *View) lacksAddress(e *endpoint.Record) *endpoint.Problem {
-	ns, ok := e.RR.(*dns.NS)
+// served here that has no address of it. nil where that is not so.
+func (s *View) lacksAddress(r *endpoint.Record) *endpoint.Problem {
+	ns, ok := r.RR.(*dns.NS)
 	if !ok {
 		return nil
 	}
 	z := s.Zone(ns.Ns)
-	if z == nil || z.KnowsAddress(e.Name, ns.Ns) {
+	if z == nil || z.KnowsAddress(r.Name, ns.Ns) {
 		return nil
 	}
 	return endpoint.Problemf(endpoint.ReasonNoAddress, "the name server %s lies in the zone %s, which is served here and has no address of it: give it an A or AAAA record; a CNAME is none (RFC 2181 §10.3)", endpoint.TrimDot(ns.Ns), endpoint.TrimDot(z.Origin()))

@@ -12,7 +12,7 @@ import (
 
 // fixedSets returns the RRsets that the Corefile puts into the zone: the apex NS set,
 // and the addresses of the name servers that lie in the zone. Their keys are owner
-// names. A name server without an address has an entry without sets, so that its name
+// names. A name server without an address has a key without sets, so that its name
 // exists (rule 6.8).
 func fixedSets(at *endpoint.Zone) map[string][]RRset {
 	sets := make(map[string][]RRset)

@@ -17,8 +17,8 @@ type delegation struct {
 	sets  [][]RRset
 }
 
-// Delegation returns what the zone above the edited one, which is settled, is to hold of
-// it; nil for nothing, which is where nobody has named a server of it.
+// Delegation returns what the zone above is to hold of the edited one, which is settled;
+// nil for nothing: nobody has named a server of it.
 func (e *Edit) Delegation() *delegation {
 	z := e.Zone
 	apex := e.Node(z.Origin())
@@ -56,20 +56,21 @@ func (e *Edit) Delegation() *delegation {
 	return d
 }
 
-// StandsIn tells whether the zone, whose apex is given, has no name server but the one
+// StandsIn reports whether the zone, whose apex is given, has no name server but the one
 // that is made up for it (rule 6.8).
 func StandsIn(at *endpoint.Zone, apex *Node) bool {
 	return len(at.Corefile.Nameservers) == 0 &&
-		!slices.ContainsFunc(apex.Records, func(e *endpoint.Record) bool { return e.RR.Header().Rrtype == dns.TypeNS })
+		!slices.ContainsFunc(apex.Records, func(r *endpoint.Record) bool { return r.RR.Header().Rrtype == dns.TypeNS })
 }
 
-// StandsIn reports whether nobody has named a name server of the zone.
+// StandsIn reports whether the zone has no name server but the one that is made up for it
+// (rule 6.8).
 func (z *Zone) StandsIn() bool {
 	apex, ok := z.Nodes.Get(z.Origin())
 	return ok && StandsIn(&z.Zone, apex)
 }
 
-// equal tells whether two delegations say the same; nil says nothing.
+// equal reports whether two delegations say the same; nil says nothing.
 func (d *delegation) equal(o *delegation) bool {
 	if d == nil || o == nil {
 		return d == o
@@ -79,7 +80,7 @@ func (d *delegation) equal(o *delegation) bool {
 	})
 }
 
-// equal tells whether two RRsets have the same records.
+// equal reports whether two RRsets have the same records.
 func (s RRset) equal(o RRset) bool {
 	return s.Type == o.Type && slices.EqualFunc(s.RRs, o.RRs, func(a, b dns.RR) bool {
 		return a == b || a.Header().Ttl == b.Header().Ttl && compareData(a, b) == 0
@@ -147,8 +148,8 @@ func (s RRset) with(o RRset) RRset {
 	return RRset{s.Type, slices.Clip(rrs)}
 }
 
-// Depth orders zones for what is copied from one into the one above: the number of their
-// labels at the most.
+// Depth returns a number that is larger for an origin than for those above it. What a zone
+// copies comes from deeper ones.
 func Depth(origin string) int {
 	if origin == "." {
 		return 0

@@ -1,25 +1,24 @@
 // Package zone makes zones of names: what stands at each → RRsets, with cuts, glue and empty non-terminals; the serial of each
 // version, and what differs from one to the next.
 //
-//	zone.go       a zone, its nodes, and the edit that makes its next version, with empty non-terminals   RFC 4592
-//	node.go       what a node is to whoever looks at it
-//	steered.go    the data of a name that are chosen for each query
-//	settle.go     what has changed in an edit → the RRsets there
-//	rrset.go      the Records of one name → RRsets, and those that lose   rule 5.3
-//	fitting.go    the Records of one RRset → those that a message can hold   rule 8.1
-//	loss.go       those that lose → why, for whoever wrote them
-//	underscore.go whose the name above is                         rule 5.9
-//	owner_txt.go  owners → TXT records that name them             rule 5.8
-//	apex.go       SOA and name servers of a zone                  rule 6.8
-//	cuts.go       what a zone holds of those below it: NS and glue   rule 6.6
-//	finish.go     an edit → the next version of the zone          rule 6.7
-//	serial.go     content → hash and serial                       rule 6.7
-//	gate.go       what is shown of a zone, where a writer keeps serials   rule 6.7
-//	journal.go    two versions → what differs                     rule 7.5
-//	transfer.go   zone → what a secondary gets                    rule 7.5
-//	search.go     name → its node, a wildcard, a cut or a DNAME; addresses that go with an answer   rule 7.1
-//	hidden.go     what lies below NS records and DNAMEs           rule 8.1
-//	types.go      the types at a name, for denials and lists      rule 7.6
+//	zone.go        a zone, its nodes, and the edit that makes its next version, with empty non-terminals   RFC 4592
+//	node.go        what a node is to those who look at it
+//	settle.go      what has changed in an edit → the RRsets there
+//	rrset.go       the Records of one name → RRsets, and those that lose   rule 5.3
+//	fitting.go     the Records of one RRset → those that a message can hold   rule 8.1
+//	loss.go        the Records that lose → why, for their owners
+//	underscore.go  whose the name above is   rule 5.9
+//	owner_txt.go   owners → TXT records that name them   rule 5.8
+//	apex.go        what the Corefile puts into a zone: its name servers   rule 6.8
+//	cuts.go        what a zone holds of those below it: NS and glue   rule 6.6
+//	finish.go      an edit → the next version of the zone   rule 6.7
+//	serial.go      content → hash and serial   rule 6.7
+//	gate.go        what is shown of a zone, where a writer keeps serials   rule 6.7
+//	journal.go     two versions → what differs   rule 7.5
+//	transfer.go    zone → what a secondary gets   rule 7.5
+//	search.go      name → its node, a wildcard, a cut or a DNAME; addresses that go with an answer   rule 7.1
+//	hidden.go      what lies below NS records and DNAMEs   rule 8.1
+//	types.go       the types at a name, for denials and lists   rule 7.6
 //
 // A Zone is immutable once Finish has returned it; any number of goroutines may read it. One goroutine at a time makes edits.
 package zone

@@ -41,41 +41,44 @@ func takenBy(sets []RRset, rtype uint16) (n int) {
 	return n
 }
 
-// fitting returns those of some entries of one type, in the order of their data and then of
-// their age, that a message can hold, beside so many octets of other records of the RRset. The
-// records of the oldest objects stay, and one always does where nothing is beside them.
-func fitting(entries []*endpoint.Record, beside int, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
+// fitting returns those of some Records of one type, in the order of their data and then of
+// their age, that a message can hold, beside so many octets of other records of the RRset. Those
+// of the oldest objects stay, and one always does where nothing is beside them. lose is told of the
+// others.
+func fitting(records []*endpoint.Record, beside int, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
 	all := beside
 	var oldest []int // of those with one data, the first
-	for i, e := range entries {
-		if i == 0 || compareData(entries[i-1].RR, e.RR) != 0 {
-			all += recordOctets(e.RR)
+	for i, r := range records {
+		if i == 0 || compareData(records[i-1].RR, r.RR) != 0 {
+			all += recordOctets(r.RR)
 			oldest = append(oldest, i)
 		}
 	}
 	if all <= maxRRset || len(oldest) == 1 && beside == 0 {
-		return entries
+		return records
 	}
-	slices.SortStableFunc(oldest, func(i, j int) int { return entries[i].Older(entries[j]) })
-	stays := make([]bool, len(entries))
+	slices.SortStableFunc(oldest, func(i, j int) int { return records[i].Older(records[j]) })
+	stays := make([]bool, len(records))
 	room := maxRRset - beside
 	for n, i := range oldest {
-		size := recordOctets(entries[i].RR)
+		size := recordOctets(records[i].RR)
 		if stays[i] = size <= room || n == 0 && beside == 0; stays[i] {
 			room -= size
 		}
 	}
-	kept := make([]*endpoint.Record, 0, len(entries))
+	kept := make([]*endpoint.Record, 0, len(records))
 	stay := false
-	for i, e := range entries {
-		if i == 0 || compareData(entries[i-1].RR, e.RR) != 0 {
+	for i, r := range records {
+		if i == 0 || compareData(records[i-1].RR, r.RR) != 0 {
 			stay = stays[i]
 		}
 		if stay {
-			kept = append(kept, e)
+			kept = append(kept, r)
 			continue
 		}
-		lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served", rdata.TypeName(e.Record.Type), maxRRset))
+		lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
+			"the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served",
+			rdata.TypeName(r.Record.Type), maxRRset))
 	}
 	return kept
 }

@@ -51,7 +51,7 @@ type Numbered struct {
 
 // The bounds of what is held back. Sources publish some tens of times in a second at the
 // most: a writer has a second or two to keep what it was offered before that is forgotten
-// here. One that takes longer offers the newest again. Versions that share little with
+// here. One that takes longer is offered the newest again. Versions that share little with
 // the next one are forgotten first.
 const (
 	maxRecent      = 64
@@ -64,15 +64,15 @@ const (
 // is dated by their own clocks and starts, and should not be higher.
 const headStart = 2 * time.Hour
 
-// Past is what is known of a zone beside its versions.
+// Past is what is known of a zone besides its versions.
 type Past struct {
 	// Retired is what the zone was served with when it was served last.
 	Retired Numbered
-	// Kept is what is kept of it, whoever wrote it; beside is true where that is done beside
-	// the Zones.
+	// Kept is what is kept of it, whichever server wrote it; Beside is true where that is kept
+	// beside the Zones.
 	Kept   api.Kept
 	Beside bool
-	// Published is what whoever ran here before has left.
+	// Published is what a process that ran here before has left.
 	Published api.Kept
 	// Gated is true where a writer keeps serials.
 	Gated bool
@@ -119,7 +119,10 @@ func (e *Edit) openGate(z, before *Zone) gate {
 	case before == nil:
 		return gate{}
 	case before.gate == nil:
-		before = &Zone{Zone: before.Zone, Nodes: before.Nodes, dnames: before.dnames, hash: before.hash, made: before.made, gate: &gate{shown: before.bare(), seen: before.last()}}
+		before = &Zone{
+			Zone: before.Zone, Nodes: before.Nodes, dnames: before.dnames, hash: before.hash, made: before.made,
+			gate: &gate{shown: before.bare(), seen: before.last()},
+		}
 	}
 	g := *before.gate
 	anew := before.Nodes != e.Zone.Nodes
@@ -146,8 +149,7 @@ func (e *Edit) replaced(before *Zone, anew bool) int {
 	return len(e.Settled)
 }
 
-// push adds a version that has been replaced. That which is shown is known already, and
-// stays known.
+// push adds a version that has been replaced, but for the one that is shown, which is kept anyway.
 func (g *gate) push(before *Zone, cost int) {
 	if g.shown != nil && g.shown.hash == before.hash && len(g.recent) == 0 {
 		return
@@ -307,7 +309,7 @@ func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	}
 }
 
-// newer tells whether a comes after b (RFC 1982 §3.2).
+// newer reports whether a comes after b (RFC 1982 §3.2).
 func newer(a, b uint32) bool { return int32(a-b) > 0 }
 
 // newest returns the newer one of two serials, of which 0 is none.

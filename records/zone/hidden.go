@@ -10,9 +10,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// HiderOf says what keeps whoever asks from data of a type that the zone has at a name: NS
-// records there or above, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC 6672 §2.4).
-// nil for nothing. A referral has the addresses of its own name servers.
+// HiderOf returns what hides the zone's data of a type at a name from queries: NS records
+// there or above, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC 6672 §2.4). nil for
+// nothing. The addresses of a referral's own name servers are not hidden.
 func (z *Zone) HiderOf(name string, rtype uint16) *endpoint.Problem {
 	if z.Turns == 0 {
 		return nil // by far the most
@@ -22,11 +22,16 @@ func (z *Zone) HiderOf(name string, rtype uint16) *endpoint.Problem {
 	case turn == nil, turn.Name == name && rtype == dns.TypeNS:
 		return nil
 	case OfType(turn.Static, dns.TypeNS) == nil || turn.Name == z.Origin():
-		return endpoint.Problemf(endpoint.ReasonHidden, "the DNAME record of %s redirects all names below it: nobody is answered from this one", endpoint.TrimDot(turn.Name))
-	case (rtype == dns.TypeA || rtype == dns.TypeAAAA) && slices.ContainsFunc(OfType(turn.Static, dns.TypeNS), func(rr dns.RR) bool { return rr.(*dns.NS).Ns == name }):
+		return endpoint.Problemf(endpoint.ReasonHidden,
+			"the DNAME record of %s redirects all names below it: nobody is answered from this one", endpoint.TrimDot(turn.Name))
+	}
+	isServer := func(rr dns.RR) bool { return rr.(*dns.NS).Ns == name }
+	if (rtype == dns.TypeA || rtype == dns.TypeAAAA) && slices.ContainsFunc(OfType(turn.Static, dns.TypeNS), isServer) {
 		return nil
 	}
-	return endpoint.Problemf(endpoint.ReasonHidden, "the NS records of %s leave that name, and all below it, to these name servers: nobody is answered from this one", endpoint.TrimDot(turn.Name))
+	return endpoint.Problemf(endpoint.ReasonHidden,
+		"the NS records of %s leave that name, and all below it, to these name servers: nobody is answered from this one",
+		endpoint.TrimDot(turn.Name))
 }
 
 // noteDeep keeps whether a name has Records, where it lies deep in the zone.
@@ -44,8 +49,8 @@ func (e *Edit) noteDeep(name string, there bool) {
 	}
 }
 
-// DeepBelow yields the names below one of the zone that have Records: of those below the
-// origin, it looks at all.
+// DeepBelow yields the names below one of the zone that have Records; for the origin it yields
+// all names of the zone.
 func (z *Zone) DeepBelow(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if name == z.Origin() {

@@ -28,12 +28,12 @@ const (
 // journal is the last generations of a zone, the oldest first. It is immutable.
 type journal struct {
 	deltas  []*Delta
-	records int // that have changed in all of them
+	records int // how many have changed in all of them
 }
 
 // with returns the journal with one more generation: nil is one that is larger than any
-// journal. It copies a hundred pointers at the most, so that whoever compiles from one
-// snapshot twice has two journals.
+// journal. It copies a hundred pointers at the most, so that two compiles from one
+// snapshot have two journals.
 func (j journal) with(d *Delta) journal {
 	if d == nil {
 		return journal{}

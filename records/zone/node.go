@@ -5,13 +5,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Flat tells whether the steered data of n stand beside other data: a CNAME among them is no answer.
+// Flat reports whether the steered data of n stand beside other data: a CNAME among them is no answer.
 func (n *Node) Flat() bool { return n.Static != nil && n.Steered.Owner != nil }
 
+// IsCNAME reports whether rr is a CNAME.
 func IsCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
 
-// KnowsAddress tells whether a server of owner, whose name lies in the zone, has addresses
-// there, or may have some where the zone is not asked.
+// KnowsAddress reports whether a name server of owner, which lies in the zone, has addresses
+// there, or may have some below another cut.
 func (z *Zone) KnowsAddress(owner, server string) bool {
 	if n, ok := z.Nodes.Get(server); ok && n.Addressed() {
 		return true
@@ -24,7 +25,7 @@ func (z *Zone) KnowsAddress(owner, server string) bool {
 	}
 }
 
-// Addressed tells whether n itself has addresses, and is no CNAME that leads to some.
+// Addressed reports whether n itself has addresses: a CNAME that leads to some is none.
 func (n *Node) Addressed() bool {
 	return OfType(n.Static, dns.TypeA) != nil || OfType(n.Static, dns.TypeAAAA) != nil || n.Steered.Data != nil && n.Steered.Data.Addressed()
 }
@@ -43,7 +44,7 @@ func Existing(z *Zone, name string) *Node {
 	return nil
 }
 
-// Listed tells whether a node is one that people know: it has data of its own.
+// Listed reports whether lists show a node: it has data of its own, and is no part of a host's chain.
 func (n *Node) Listed(z *Zone) bool {
 	switch {
 	case n.Void, n.Cut, n.Steered.Owner == nil && n.Static == nil && n.Name != z.Origin():

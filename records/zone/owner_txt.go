@@ -15,7 +15,7 @@ type ownerTXT struct {
 	Set  RRset
 }
 
-// wildcardTold stands for "*." of a host in the name of a record that tells its owner.
+// wildcardTold stands for "*." of a host in the name of the record that names its owner.
 const wildcardTold = "_wildcard."
 
 // OwnerTXTs returns the records that name the owner of a host with steered data: one for
@@ -53,7 +53,7 @@ func chunks(text string) (all []string) {
 	return append(all, text)
 }
 
-// Tell makes sets what is said of owners at name; nil for nothing.
+// Tell puts sets, which name an owner, at name; nil takes them away.
 func (e *Edit) Tell(name string, sets []RRset) {
 	if e.told == nil {
 		e.told = e.Zone.told.Edit()

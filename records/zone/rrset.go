@@ -33,71 +33,70 @@ func OfType(sets []RRset, rtype uint16) []dns.RR {
 
 // Others is what a name holds apart from its Records.
 type Others struct {
-	// Owner is the object that the steered data belong to; nil for none but the Records. by is the contender whose namespace
-	// has the name; nil where that of the oldest record has it.
-	Owner *endpoint.Contender
-	By    *endpoint.Contender
-	// Above is the owner of the name above labels that begin with _, where an entry is bound to that; nil for none (rule 5.9).
+	// Owner is the contender that the steered data belong to; nil for none. By is the one whose namespace has the name; nil
+	// where that of the oldest Record has it.
+	Owner, By *endpoint.Contender
+	// Above is the owner of the name above labels that begin with _, where a Record is bound to that; nil for none (rule 5.9).
 	Above *endpoint.Contender
 	// Alias is true where a member, or the simple host, is a hostname: below the apex nothing
 	// stands beside it (rule 5.3).
 	Alias bool
 	// Fixed is what the Corefile puts there: Records do not change it. copied is what comes
-	// from the zone below.
+	// from a zone below.
 	Fixed, copied []RRset
 }
 
-// reserved tells whether the Corefile gives the name addresses.
+// reserved reports whether the Corefile gives the name addresses.
 func (at *Others) reserved() bool {
 	return slices.ContainsFunc(at.Fixed, func(s RRset) bool { return endpoint.Steered(s.Type) })
 }
 
 // RRsetsOf returns the RRsets that the Records at one name make together, by type
-// (rule 5.3). lose, which may be nil, is told of each that is not among them, or not as
-// it is written.
-func RRsetsOf(entries []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []RRset {
-	if len(entries) == 0 {
+// (rule 5.3). lose, which may be nil, is told of each Record that is not among them, or
+// not as it is written.
+func RRsetsOf(records []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []RRset {
+	if len(records) == 0 {
 		return nil
 	}
 	if lose == nil {
 		lose = func(*endpoint.Record, *endpoint.Problem) {}
 	}
-	entries = besideOthers(entries, at, lose)
-	switch len(entries) {
+	records = besideOthers(records, at, lose)
+	switch len(records) {
 	case 0:
 		return nil
 	case 1: // by far the most
-		if rr := entries[0].RR; at.copied == nil {
+		if rr := records[0].RR; at.copied == nil {
 			return []RRset{{rr.Header().Rrtype, []dns.RR{rr}}}
 		}
 	}
-	sortByData(entries)
+	sortByData(records)
 	var sets []RRset
-	for len(entries) > 0 {
+	for len(records) > 0 {
 		n := 1
-		rtype := entries[0].RR.Header().Rrtype
-		for n < len(entries) && entries[n].RR.Header().Rrtype == rtype {
+		rtype := records[0].RR.Header().Rrtype
+		for n < len(records) && records[n].RR.Header().Rrtype == rtype {
 			n++
 		}
 		beside := takenBy(at.Fixed, rtype) + takenBy(at.copied, rtype)
-		if on := fitting(entries[:n], beside, lose); len(on) > 0 {
+		if on := fitting(records[:n], beside, lose); len(on) > 0 {
 			sets = append(sets, oneRRset(on, lose))
 		}
-		entries = entries[n:]
+		records = records[n:]
 	}
 	return slices.Clip(sets)
 }
 
-// sortByData puts entries in the order of their types and data, then age. The text of each
+// sortByData puts Records in the order of their types and data, then age. The text of each
 // is made once.
-func sortByData(entries []*endpoint.Record) {
-	text := make(map[*endpoint.Record]string, len(entries))
-	for _, e := range entries {
-		if t := e.RR.Header().Rrtype; t != dns.TypeA && t != dns.TypeAAAA {
-			text[e] = dataText(e.RR)
+func sortByData(records []*endpoint.Record) {
+	text := make(map[*endpoint.Record]string, len(records))
+	for _, r := range records {
+		if t := r.RR.Header().Rrtype; t != dns.TypeA && t != dns.TypeAAAA {
+			text[r] = dataText(r.RR)
 		}
 	}
-	slices.SortFunc(entries, func(a, b *endpoint.Record) int {
+	slices.SortFunc(records, func(a, b *endpoint.Record) int {
 		if n := cmp.Compare(a.RR.Header().Rrtype, b.RR.Header().Rrtype); n != 0 {
 			return n
 		}
@@ -108,49 +107,51 @@ func sortByData(entries []*endpoint.Record) {
 	})
 }
 
-// besideOthers returns those of entries that may stand beside each other and beside
+// besideOthers returns those Records that may stand beside each other and beside
 // what else there is. Older ones go first.
-func besideOthers(entries []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
-	if len(entries) == 1 && at.By == nil && at.Owner == nil && at.Above == nil && at.Fixed == nil {
-		return entries // by far the most
+func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
+	if len(records) == 1 && at.By == nil && at.Owner == nil && at.Above == nil && at.Fixed == nil {
+		return records // by far the most
 	}
-	byAge := slices.Clone(entries)
+	byAge := slices.Clone(records)
 	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // those of one object stay in its order
 	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
 	first := at.First(byAge)
 	var alias, dname *endpoint.Record // the first of their type
 	var other *endpoint.Record        // the first of another type than CNAME
 	n := 0
-	return slices.DeleteFunc(byAge, func(e *endpoint.Record) bool {
-		rtype := e.RR.Header().Rrtype
+	return slices.DeleteFunc(byAge, func(r *endpoint.Record) bool {
+		rtype := r.RR.Header().Rrtype
 		switch {
 		case n == endpoint.MaxAtName:
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", endpoint.MaxAtName))
-		case e.Bound && owner.Strange(at.Above, &e.Record.Meta):
-			lose(e, owner.NotBelow(at.Above, &e.Record.Meta))
-		case at.Owner != nil && (endpoint.Steered(rtype) || at.Alias && e.Origin > 0):
-			lose(e, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
-		case !e.Beside && (at.By != nil && !e.Record.SameNamespace(at.By.By) || at.By == nil && first != nil && !e.Record.SameNamespace(&first.Record.Meta)):
-			lose(e, at.stranger(e, first))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", endpoint.MaxAtName))
+		case r.Bound && owner.Strange(at.Above, &r.Record.Meta):
+			lose(r, owner.NotBelow(at.Above, &r.Record.Meta))
+		case at.Owner != nil && (endpoint.Steered(rtype) || at.Alias && r.Origin > 0):
+			lose(r, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
+		case !r.Beside && (at.By != nil && !r.Record.SameNamespace(at.By.By) ||
+			at.By == nil && first != nil && !r.Record.SameNamespace(&first.Record.Meta)):
+			lose(r, at.stranger(r, first))
 		case at.reserved() && endpoint.Steered(rtype):
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(e.Name)))
-		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(e.RR, alias.RR):
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one CNAME: %s is older", alias.Object(e)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
+				"%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(r.Name)))
+		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(r.RR, alias.RR):
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one CNAME: %s is older", alias.Object(r)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.Object(e), other.Record.Type))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.Object(r), other.Record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "no data may stand beside a CNAME: %s is older", alias.Object(e)))
-		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(e.RR, dname.RR):
-			lose(e, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one DNAME: %s is older", dname.Object(e)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "no data may stand beside a CNAME: %s is older", alias.Object(r)))
+		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(r.RR, dname.RR):
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one DNAME: %s is older", dname.Object(r)))
 		default:
 			n++
 			switch {
 			case rtype == dns.TypeCNAME:
-				alias = cmp.Or(alias, e)
+				alias = cmp.Or(alias, r)
 			case rtype == dns.TypeDNAME:
-				dname, other = cmp.Or(dname, e), cmp.Or(other, e)
+				dname, other = cmp.Or(dname, r), cmp.Or(other, r)
 			default:
-				other = cmp.Or(other, e)
+				other = cmp.Or(other, r)
 			}
 			return false
 		}
@@ -158,27 +159,27 @@ func besideOthers(entries []*endpoint.Record, at Others, lose func(*endpoint.Rec
 	})
 }
 
-// stranger says that another namespace has the name of an entry; first is the oldest of what that has there.
-func (at *Others) stranger(e, first *endpoint.Record) *endpoint.Problem {
+// stranger says that another namespace has the name of a Record; first is the oldest Record of that one there, nil for none.
+func (at *Others) stranger(r, first *endpoint.Record) *endpoint.Problem {
 	switch {
 	case at.Owner != nil:
 		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
 	case first != nil:
-		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(e))
+		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(r))
 	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.By.Owns("the name", &e.Record.Meta))
+	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.By.Owns("the name", &r.Record.Meta))
 }
 
-// First returns the first of some entries that the name belongs to: of the namespace that has it, or of any where none is
-// known to have it. It is nil for none.
-func (at *Others) First(entries []*endpoint.Record) *endpoint.Record {
-	i := slices.IndexFunc(entries, func(e *endpoint.Record) bool {
-		return !e.Beside && !(e.Bound && owner.Strange(at.Above, &e.Record.Meta)) && (at.By == nil || e.Record.SameNamespace(at.By.By))
+// First returns the first of some Records that the name may belong to: of the namespace that has it, or of any where none
+// is known to have it. nil for none.
+func (at *Others) First(records []*endpoint.Record) *endpoint.Record {
+	i := slices.IndexFunc(records, func(r *endpoint.Record) bool {
+		return !r.Beside && !(r.Bound && owner.Strange(at.Above, &r.Record.Meta)) && (at.By == nil || r.Record.SameNamespace(at.By.By))
 	})
 	if i < 0 {
 		return nil
 	}
-	return entries[i]
+	return records[i]
 }
 
 // HasAlias reports whether a hostname is among what the contenders on one host answer with.
@@ -193,18 +194,18 @@ func HasAlias(contenders []*endpoint.Contender) (any bool) {
 	return any
 }
 
-// oneRRset makes one RRset of entries of one type, which are in the order of their data:
+// oneRRset makes one RRset of Records of one type, which are in the order of their data:
 // each data once, with the lowest TTL of all (RFC 2181 §5 and §5.2).
-func oneRRset(entries []*endpoint.Record, lose func(*endpoint.Record, *endpoint.Problem)) RRset {
-	ttl := entries[0].RR.Header().Ttl
-	for _, e := range entries {
-		ttl = min(ttl, e.RR.Header().Ttl)
+func oneRRset(records []*endpoint.Record, lose func(*endpoint.Record, *endpoint.Problem)) RRset {
+	ttl := records[0].RR.Header().Ttl
+	for _, r := range records {
+		ttl = min(ttl, r.RR.Header().Ttl)
 	}
-	rrs := make([]dns.RR, 0, len(entries))
-	for _, e := range entries {
-		rr := e.RR
+	rrs := make([]dns.RR, 0, len(records))
+	for _, r := range records {
+		rr := r.RR
 		if rr.Header().Ttl != ttl {
-			lose(e, endpoint.Problemf(endpoint.ReasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", e.Record.Type, ttl))
+			lose(r, endpoint.Problemf(endpoint.ReasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", r.Record.Type, ttl))
 			rr = rdata.CopyHeader(rr)
 			rr.Header().Ttl = ttl
 		}
@@ -212,7 +213,7 @@ func oneRRset(entries []*endpoint.Record, lose func(*endpoint.Record, *endpoint.
 			rrs = append(rrs, rr)
 		}
 	}
-	return RRset{entries[0].RR.Header().Rrtype, slices.Clip(rrs)}
+	return RRset{records[0].RR.Header().Rrtype, slices.Clip(rrs)}
 }
 
 // compareData orders records of one type by their data, whatever their TTLs and owner
@@ -231,8 +232,8 @@ func compareData(a, b dns.RR) int {
 	return strings.Compare(dataText(a), dataText(b))
 }
 
-// dataText is the data of a record as in a master file, in the one way that all data are
-// kept.
+// dataText returns the data of a record as in a master file, spelled the one way that all data
+// are kept in.
 func dataText(rr dns.RR) string {
 	switch rr := rr.(type) { // of these the library writes no header, or another one
 	case *dns.RFC3597:

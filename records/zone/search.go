@@ -33,7 +33,7 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 }
 
 // covering returns the wildcard that answers for a name which has no node: none where the
-// name would tell who owns a host, which is the server's alone to say (rule 5.8).
+// name is one of those that name the owners of hosts: only the server puts records there (rule 5.8).
 func (z *Zone) covering(wild *Node, name string) *Node {
 	if wild == nil || z.TellsOwner(name) {
 		return nil
@@ -120,7 +120,7 @@ func (z *Zone) AppendKnown(rrs []dns.RR, name string) []dns.RR {
 	return n.appendKnown(rrs)
 }
 
-// appendKnown is the same of one node.
+// appendKnown appends the addresses of the node that do not depend on the client.
 func (n *Node) appendKnown(rrs []dns.RR) []dns.RR {
 	rrs = append(append(rrs, OfType(n.Static, dns.TypeA)...), OfType(n.Static, dns.TypeAAAA)...)
 	if n.Steered.Data != nil {

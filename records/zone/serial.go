@@ -146,8 +146,8 @@ func nextSerial(last uint32, now time.Time) uint32 {
 // MaxRetired is how many zones' last serials are kept after them: the highest ones.
 const MaxRetired = 1024
 
-// Retire returns what zones that index does not have were shown with last: those of
-// retired, and those among zones, whichever are newer.
+// Retire returns what zones were shown with last that index does not have, by origin: those of
+// retired and those among zones, the newer of two. The MaxRetired highest serials stay.
 func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) map[string]Numbered {
 	var all map[string]Numbered
 	add := func(origin string, n Numbered) {
@@ -168,7 +168,9 @@ func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) ma
 		add(z.Origin(), z.last())
 	}
 	if len(all) > MaxRetired {
-		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(all[b].Serial, all[a].Serial), cmp.Compare(a, b)) })
+		newest := slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+			return cmp.Or(cmp.Compare(all[b].Serial, all[a].Serial), cmp.Compare(a, b))
+		})
 		for _, origin := range newest[MaxRetired:] {
 			delete(all, origin)
 		}
@@ -179,8 +181,8 @@ func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) ma
 // Hash returns the digest of the zone's content, in hexadecimal digits (rule 6.7).
 func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
 
-// resumed returns the serial that the zone has in view of what it was published with by
-// whoever ran here before: the same for the same content, a later one for any other (rule
+// resumed returns the serial that the zone has in view of what it was published with by a
+// process that ran here before: the same for the same content, a later one for any other (rule
 // 6.7). serial is what it would have without that; first is true where nothing was published
 // here since.
 func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.Time) uint32 {
@@ -200,9 +202,9 @@ func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.T
 	return serial
 }
 
-// Wraps says that the zone's serial is at the end of what a serial can be, or has gone past
-// it since its Zone's status was written (RFC 1982 §3.1): the number looks lower then, and is
-// not. nil for neither.
+// Wraps says that the zone's serial is the last that there is, or has gone past it since its
+// Zone's status was written with kept (RFC 1982 §3.1): the number looks lower then, and is not.
+// nil for neither.
 func (z *Zone) Wraps(kept api.Kept) *endpoint.Problem {
 	switch serial := z.Keep().Serial; {
 	case serial == math.MaxUint32:

@@ -107,24 +107,26 @@ func (e *Edit) others(n *Node) Others {
 	return e.Zone.othersBy(n, e.names, current(e.barred, e.Zone.barred), current(e.copied, e.Zone.copied))
 }
 
-// Others is the same in a zone that is not edited.
+// Others returns what a name of the zone holds apart from its Records.
 func (z *Zone) Others(n *Node) Others { return z.othersBy(n, z.Nodes, z.barred, z.copied) }
 
+// othersBy returns what a name holds apart from its Records, by the zone's maps or edits of them.
 func (z *Zone) othersBy(n *Node, names getter[*Node], barred getter[Bar], copied getter[[]RRset]) Others {
 	by, _ := barred.Get(n.Name)
 	copies, _ := copied.Get(n.Name)
-	return Others{Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, barred), Alias: by.Alias, Fixed: z.Fixed[n.Name], copied: copies}
+	return Others{
+		Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, barred),
+		Alias: by.Alias, Fixed: z.Fixed[n.Name], copied: copies,
+	}
 }
 
-// Bar says whose a name is; the fields are those of others.
+// Bar says whose a name is that has Records; the fields are those of Others.
 type Bar struct {
-	Owner *endpoint.Contender
-	By    *endpoint.Contender
-	Alias bool
+	Owner, By *endpoint.Contender
+	Alias     bool
 }
 
-// Bar keeps the Records at name, where there are any, from what belongs to an owner; none
-// ends that.
+// Bar keeps the Records at name from data that belong to an owner; the zero Bar ends that.
 func (e *Edit) Bar(name string, by Bar) {
 	if e.barred == nil {
 		e.barred = e.Zone.barred.Edit()
@@ -140,7 +142,7 @@ func (e *Edit) Bar(name string, by Bar) {
 	e.renewBelow(name)
 }
 
-// turnsAt tells whether a search ends its way through the zone at n.
+// turnsAt reports whether a search ends its way through the zone at n.
 func (z *Zone) turnsAt(n *Node) bool {
 	for i := range n.Static {
 		switch n.Static[i].Type {

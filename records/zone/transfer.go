@@ -32,7 +32,7 @@ func (z *Zone) Transfer() iter.Seq[[]dns.RR] {
 	}
 }
 
-// redirects tells whether name lies below a DNAME of the zone.
+// redirects reports whether name lies below a DNAME of the zone.
 func (z *Zone) redirects(name string) bool {
 	if z.dnames.Len() == 0 {
 		return false // by far the most
@@ -67,7 +67,7 @@ func (e *Edit) redirect(n *Node) {
 	e.redirected = append(e.redirected, n.Name)
 }
 
-// transfer yields the RRsets of a name; nil has none. It tells whether to go on.
+// transfer yields the RRsets of a name; nil has none. It reports whether to go on.
 func (n *Node) transfer(yield func([]dns.RR) bool) bool {
 	if n == nil {
 		return true

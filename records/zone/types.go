@@ -47,12 +47,12 @@ func (z *Zone) nodeTypes(n *Node, name string) (types []uint16) {
 	return types
 }
 
-// begins tells whether another zone begins at n, whoever serves it.
+// begins reports whether another zone begins at n, whoever serves it.
 func (z *Zone) begins(n *Node) bool {
 	return n.Name != z.Origin() && (n.Cut || OfType(n.Static, dns.TypeNS) != nil)
 }
 
-// Delegates tells whether another zone begins at name, which lies in z, whoever serves
+// Delegates reports whether another zone begins at name, which lies in z, whoever serves
 // it.
 func (z *Zone) Delegates(name string) bool {
 	n, ok := z.Nodes.Get(name)
@@ -70,7 +70,8 @@ func (z *Zone) TypesOf(n *Node) (types []uint16) {
 	set, simple := n.Steered.Data.(*pool.Set)
 	alias, flat := simple && set.Alias(), n.Static != nil
 	for fam, rtype := range [...]uint16{pool.A: dns.TypeA, pool.AAAA: dns.TypeAAAA, pool.CNAME: dns.TypeCNAME} {
-		if isCNAME := rtype == dns.TypeCNAME; n.Steered.Data != nil && n.Steered.Data.Has(pool.Family(fam)) && !(isCNAME && flat) && (isCNAME || !alias || flat) {
+		has, isCNAME := n.Steered.Data != nil && n.Steered.Data.Has(pool.Family(fam)), rtype == dns.TypeCNAME
+		if has && !(isCNAME && flat) && (isCNAME || !alias || flat) {
 			types = append(types, rtype) // where no CNAME may stand, whatever it leads to
 		}
 	}

@@ -9,10 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Names with labels that begin with _ directly below a name that a namespace has, such as _acme-challenge.www, are for that
-// namespace, the administering one, and those that a pattern which begins with _ names (rule 5.9).
-
-// owner returns the contender that has the name of a node, which may be nil; nil for none.
+// owner returns the contender that owns the name of a node, which may be nil; nil for none.
 func (n *Node) owner() *endpoint.Contender {
 	switch {
 	case n == nil:
@@ -23,9 +20,9 @@ func (n *Node) owner() *endpoint.Contender {
 	return owner.OfRecords(n.Name, n.Records)
 }
 
-// aboveOf returns the owner of the name above the labels of n that begin with _, where an entry is bound to it; nil for none.
+// aboveOf returns the owner of the name above the labels of n that begin with _, where a Record is bound to it; nil for none.
 func aboveOf(n *Node, names getter[*Node], barred getter[Bar]) *endpoint.Contender {
-	if !slices.ContainsFunc(n.Records, func(e *endpoint.Record) bool { return e.Bound }) {
+	if !slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool { return r.Bound }) {
 		return nil // by far the most
 	}
 	if by, _ := barred.Get(endpoint.GroupKey(n.Name)); by.By != nil {
@@ -35,10 +32,10 @@ func aboveOf(n *Node, names getter[*Node], barred getter[Bar]) *endpoint.Contend
 	return above.owner()
 }
 
-// renewBelow has the names below one settled anew at which entries may be bound to its owner.
+// renewBelow has the names below one settled anew at which Records may be bound to its owner.
 func (e *Edit) renewBelow(name string) {
 	if !e.served() || endpoint.Underscored(name) {
-		return // all are new, or no entry is bound to who has the name
+		return // all are new, or no Record is bound to the owner of the name
 	}
 	var found []string
 	if name == e.Zone.Origin() { // deep leaves out those that lie directly below it

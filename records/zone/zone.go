@@ -16,14 +16,15 @@ type Zone struct {
 	endpoint.Zone
 	// Fixed is what the Corefile puts into the zone, by owner name.
 	Fixed map[string][]RRset
-	Nodes tree.Map[*Node] // by lower-case owner name
+	// Nodes are the names of the zone, by owner name in lower case.
+	Nodes tree.Map[*Node]
 	// delegations is what the zone holds of the zones served here that begin below it, by
 	// their origins; copied is the same by owner name.
 	delegations tree.Map[*delegation]
 	copied      tree.Map[[]RRset]
 	// told is what is said of the owners of hosts, by owner name (rule 5.8).
 	told tree.Map[[]RRset]
-	// barred has whose the names are that have Records and belong to other objects.
+	// barred says whose the names are that have Records and belong to other objects.
 	barred tree.Map[Bar]
 	// content is the digest of all names, hash that of the whole zone: the SOA
 	// less its serial is in it too (rule 6.7).
@@ -38,8 +39,8 @@ type Zone struct {
 	serial        uint32
 	// made is the generation of the snapshot in which the zone got its content.
 	made uint32
-	// SOASet is the SOA RRset; negative is the same with the TTL of negative
-	// answers (RFC 2308 §3); glue holds the addresses of the zone's own name
+	// SOASet is the SOA RRset; Negative is the same with the TTL of negative
+	// answers (RFC 2308 §3); Glue holds the addresses of the zone's own name
 	// servers. All are shared and clipped. Versions with the same content have the same
 	// SOA record, and no others have.
 	SOASet, Negative, Glue []dns.RR
@@ -53,7 +54,7 @@ type Zone struct {
 	// journal is how the zone became what it is.
 	journal journal
 	// gate is what is shown of it where a writer keeps serials; nil where none does: the
-	// zone itself.
+	// zone itself is shown.
 	gate *gate
 }
 
@@ -73,15 +74,17 @@ func (z *Zone) Listed() int { return z.listed }
 // served by another object's.
 func (z *Zone) Conflicts() int { return z.conflicts }
 
-// Node is one existing name of a zone. It is immutable once its zone is
-// published.
+// Node is one name of a zone, with what stands there. It is immutable once Finish has
+// returned its zone.
 type Node struct {
-	Name string
+	Name string // the owner name, in lower case with a final dot
 	// Static is its RRsets but for the steered data, by type: those of its Records, of
 	// the Corefile, and what is copied from zones below. It is not nil where the name
 	// exists for one of these.
-	Static  []RRset
-	Records []*endpoint.Record // the Records
+	Static []RRset
+	// Records are the records of objects that lie here, served or not. Steered is what is
+	// chosen for each query.
+	Records []*endpoint.Record
 	Steered pool.Steered
 	// digest is that of all that the node holds.
 	digest digest
@@ -103,10 +106,11 @@ type Node struct {
 	// Void is true where the name does not exist: all that it has are Records that are
 	// not served.
 	Void bool
-	// stale is true while static is to be made anew.
+	// stale is true while Static is to be made anew.
 	stale bool
 }
 
+// empty reports whether nothing stands at the node, nor below it, that is served.
 func (n *Node) empty() bool {
 	return n.Children == 0 && n.Static == nil && n.Steered.Owner == nil && !n.Cut
 }
@@ -114,39 +118,35 @@ func (n *Node) empty() bool {
 // Edit is the next version of a Zone while it is being made. Nodes made by
 // one edit are changed in place by it; older ones are copied first.
 type Edit struct {
-	Zone      *Zone
-	names     *tree.Edit[*Node]
-	content   digest
-	Conflicts int
-	turns     int
-	voids     int
-	listed    int
-	id        uint32
+	Zone *Zone // the version before, which stays as it is
+	// names, content, turns, voids and listed are the next versions of the zone's.
+	names                *tree.Edit[*Node]
+	content              digest
+	turns, voids, listed int
+	// Conflicts and UnreadNames are how many there are now: see Zone.
+	Conflicts, UnreadNames int
+	// id tells apart what this edit made.
+	id uint32
 	// stale are the nodes whose RRsets are to be made anew.
 	stale []*Node
-	// Settled are the names that were: nothing else differs from the zone before.
+	// Settled are the names whose RRsets were: nothing else differs from the zone before.
 	Settled []string
 	// several are the names that had several Records, one of which is gone.
 	several map[string]struct{}
-	// gone are the entries that sweep takes away, by name.
+	// gone are the Records that Sweep takes away, by name.
 	gone map[string][]*endpoint.Record
 	// Turned are the names that end, or ended, a search's way through the zone, and whose
 	// RRsets may have changed.
 	Turned []string
 	// Contended are the names at which the verdicts of several Records may have changed.
 	Contended []string
-	// delegations and copied are the next versions of the zone's; nil for the same.
-	delegations *tree.Edit[*delegation]
-	copied      *tree.Edit[[]RRset]
-	told        *tree.Edit[[]RRset] // the same
-	barred      *tree.Edit[Bar]     // the same
-	// dnames is the next version of the zone's; nil for the same. redirected are the names
-	// that it differs at.
-	dnames     *tree.Edit[struct{}]
+	// delegations and those after it are the next versions of the zone's; nil for the same.
+	delegations  *tree.Edit[*delegation]
+	copied, told *tree.Edit[[]RRset]
+	barred       *tree.Edit[Bar]
+	dnames, deep *tree.Edit[struct{}]
+	// redirected are the names that dnames differs at.
 	redirected []string
-	deep       *tree.Edit[struct{}] // the next version of the zone's; nil for the same
-	// UnreadNames is Zone.unreadNames.
-	UnreadNames int
 	// above is the name that make was last at on its way up, and its node, which
 	// this edit may change: most names of a zone have one parent.
 	above     string
@@ -170,6 +170,7 @@ func NewZone(at endpoint.Zone, cuts []string) *Zone {
 	return z
 }
 
+// Edit begins the next version of the zone. id is that of the snapshot it is made for: no edit before had it.
 func (z *Zone) Edit(id uint32) *Edit {
 	return &Edit{
 		Zone: z, names: z.Nodes.Edit(), content: z.content, Conflicts: z.conflicts, turns: z.Turns,
@@ -198,7 +199,7 @@ func (e *Edit) Set(name string, data pool.Steered) {
 	e.renewBelow(name)
 }
 
-// served tells whether there is a version of the zone that has been served.
+// served reports whether there is a version of the zone that has been served.
 func (e *Edit) served() bool { return e.Zone.SOASet != nil }
 
 // Add puts a Record at its name.
@@ -212,7 +213,7 @@ func (e *Edit) Add(r *endpoint.Record) {
 	e.renewBelow(n.Name)
 }
 
-// Drop takes a Record away from its name, when sweep is called.
+// Drop takes a Record away from its name, when Sweep is called.
 func (e *Edit) Drop(r *endpoint.Record) {
 	n := e.make(r.Name)
 	if len(n.Records) > 1 {
@@ -355,7 +356,7 @@ func (e *Edit) remove(n *Node) {
 	}
 }
 
-// isWildcardOf tells whether name is *.up.
+// isWildcardOf reports whether name is *.up.
 func isWildcardOf(name, up string) bool {
 	return len(name) == len(up)+len(rdata.Wildcard) && name[:len(rdata.Wildcard)] == rdata.Wildcard ||
 		up == "." && name == rdata.Wildcard
