@@ -40,7 +40,7 @@ func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left
 	sub, hops := *q, left.hops
 	var tried pool.Tried
 	failed, unlisted := false, false
-	for zone.IsCNAME(a.Answer[0]) {
+	for rdata.IsCNAME(a.Answer[0]) {
 		by := a.Steering
 		left.hops = hops
 		if s.chase(&sub, a, left, true); len(a.Answer) > 0 {
@@ -58,7 +58,7 @@ func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left
 			fam, _ := pool.FamilyOf(q.Type)
 			q.trail.hop(z, q, n, nil)
 			choose(v, &sub, fam, &next, tried)
-			if more := len(next.Answer); left.tries <= 0 && more > 0 && zone.IsCNAME(next.Answer[more-1]) {
+			if more := len(next.Answer); left.tries <= 0 && more > 0 && rdata.IsCNAME(next.Answer[more-1]) {
 				next.Answer, failed = nil, true // nobody knows what it leads to
 			}
 		}
@@ -108,7 +108,7 @@ func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 		answerNode(z, n, &sub, a)
 		switch {
 		case len(a.Answer) == 0:
-		case zone.IsCNAME(a.Answer[0]):
+		case rdata.IsCNAME(a.Answer[0]):
 			s.flatten(z, n, &sub, a, &budget{maxHops, maxTries})
 		case n.Name != q.Owner:
 			a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
@@ -167,7 +167,7 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 // owns reports whether one of rrs is a CNAME at name, however the query spells it. A DNAME
 // may well lead to its own owner.
 func owns(rrs []dns.RR, name string) bool {
-	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return zone.IsCNAME(rr) && strings.EqualFold(rr.Header().Name, name) })
+	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return rdata.IsCNAME(rr) && strings.EqualFold(rr.Header().Name, name) })
 }
 
 // follow appends what q finds in z to a's answer; it reports whether the answer
@@ -197,7 +197,7 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 		return false
 	}
-	if zone.IsCNAME(more.Answer[0]) && (flat || n.Flat()) {
+	if rdata.IsCNAME(more.Answer[0]) && (flat || n.Flat()) {
 		s.flatten(z, n, q, &more, left)
 	} else if n.Name != q.Owner {
 		more.Answer = rdata.WithOwner(more.Answer, n.Name, q.Owner)

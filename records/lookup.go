@@ -120,10 +120,10 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 		a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
 	}
 	switch {
-	case q.Type == dns.TypeANY && n.Flat() && zone.IsCNAME(a.Answer[0]):
+	case q.Type == dns.TypeANY && n.Flat() && rdata.IsCNAME(a.Answer[0]):
 		s.anyFlat(z, n, q, a)
 	case q.Type == dns.TypeCNAME || q.Type == dns.TypeANY:
-	case n.Flat() && zone.IsCNAME(a.Answer[0]):
+	case n.Flat() && rdata.IsCNAME(a.Answer[0]):
 		s.flatten(z, n, q, a, &budget{maxHops, maxTries})
 	default:
 		s.chase(q, a, &budget{maxHops, maxTries}, false)

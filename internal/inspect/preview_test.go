@@ -35,19 +35,19 @@ func TestMoved(t *testing.T) {
 		before, after []string
 		v4, v6        float64
 	}{
-		"a member comes, for the US":                 {[]string{first}, []string{first, us}, 0.25, 1},
-		"the default goes, and only the US are left": {[]string{first, us}, []string{us}, 0.75, 0},
-		"a twin comes":                               {[]string{first, us}, []string{first, twin + "100", us}, 0.75 / 2, 0},
-		"a twin gets heavier":                        {[]string{first, twin + "100"}, []string{first, twin + "300"}, 0.25, 0.25},
-		"a weight without a rival":                   {[]string{first, us}, []string{strings.Replace(first, "100", "7", 1), us}, 0, 0},
-		"another address":                            {[]string{first}, []string{member("192.0.2.9")}, 1, 1},
-		"one address more":                           {[]string{plain("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2,192.0.2.3")}, 1.0 / 3, 1.0 / 3},
-		"an IPv6 address besides":                    {[]string{dual}, []string{member("192.0.2.1,2001:db8::1,2001:db8::2")}, 0.5, 0.5},
-		"an IPv6 address of a member for the US":     {[]string{dual, us}, []string{dual, us6}, 0, 0},
-		"the first IPv6 address":                     {[]string{first}, []string{dual}, 0, 0},
-		"the last IPv6 address":                      {[]string{dual}, []string{first}, 1, 1},
-		"IPv6 alone":                                 {[]string{member("2001:db8::1")}, []string{member("2001:db8::2")}, 1, 1},
-		"the same addresses, laid out otherwise":     {[]string{member("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2")}, 0, 0},
+		"a member comes, for the US":             {[]string{first}, []string{first, us}, 0.25, 1},
+		"the default goes, the US are left":      {[]string{first, us}, []string{us}, 0.75, 0},
+		"a twin comes":                           {[]string{first, us}, []string{first, twin + "100", us}, 0.75 / 2, 0},
+		"a twin gets heavier":                    {[]string{first, twin + "100"}, []string{first, twin + "300"}, 0.25, 0.25},
+		"a weight without a rival":               {[]string{first, us}, []string{strings.Replace(first, "100", "7", 1), us}, 0, 0},
+		"another address":                        {[]string{first}, []string{member("192.0.2.9")}, 1, 1},
+		"one address more":                       {[]string{plain("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2,192.0.2.3")}, 1.0 / 3, 1.0 / 3},
+		"an IPv6 address besides":                {[]string{dual}, []string{member("192.0.2.1,2001:db8::1,2001:db8::2")}, 0.5, 0.5},
+		"an IPv6 address of a member for the US": {[]string{dual, us}, []string{dual, us6}, 0, 0},
+		"the first IPv6 address":                 {[]string{first}, []string{dual}, 0, 0},
+		"the last IPv6 address":                  {[]string{dual}, []string{first}, 1, 1},
+		"IPv6 alone":                             {[]string{member("2001:db8::1")}, []string{member("2001:db8::2")}, 1, 1},
+		"the same addresses, laid out otherwise": {[]string{member("192.0.2.1,192.0.2.2")}, []string{plain("192.0.2.1,192.0.2.2")}, 0, 0},
 	} {
 		p := Compare(world(t, hosts(c.before...)).Snapshot, world(t, hosts(c.after...)).Snapshot, space, nil)
 		if len(p.Names) != 1 || p.Names[0].Name != "h.example.com" || p.Names[0].Change != ChangeChanged || p.Changed != 1 {

@@ -3,6 +3,7 @@ package pool
 import (
 	"slices"
 
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/miekg/dns"
 )
 
@@ -28,9 +29,6 @@ type Data interface {
 	Transferred(name string, alone bool) [2][]dns.RR
 }
 
-// isCNAME reports whether rr is a CNAME.
-func isCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
-
 // Set is the addresses of a name that are answered together: a simple host (rule 2.2), or one leaf of a chain.
 type Set struct {
 	// RRs holds the A records, then the AAAA records; or one CNAME.
@@ -42,7 +40,7 @@ type Set struct {
 }
 
 // Alias reports whether the set is a CNAME: it answers every type then (RFC 1034 §3.6.2).
-func (s *Set) Alias() bool { return len(s.RRs) > 0 && isCNAME(s.RRs[0]) }
+func (s *Set) Alias() bool { return len(s.RRs) > 0 && rdata.IsCNAME(s.RRs[0]) }
 
 // CellsOf returns the cells that say whether the i-th address works.
 func (s *Set) CellsOf(i int) Cells {

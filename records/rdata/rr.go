@@ -51,3 +51,6 @@ func CopyHeader(rr dns.RR) dns.RR {
 	}
 	return dns.Copy(rr)
 }
+
+// IsCNAME reports whether rr is a CNAME.
+func IsCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }

@@ -222,12 +222,7 @@ func some(list []string, separator string) string {
 // reader returns a builder that looks cells up in s, and makes none.
 func (s *View) reader() *pool.Builder {
 	return &pool.Builder{
-		Zone: func(name string) *endpoint.ZoneOptions {
-			if z := s.Zone(name); z != nil {
-				return z.Corefile
-			}
-			return nil
-		},
+		Zone: s.optionsAt,
 		Watch: func(t *health.Target, _ func() *health.Target) *health.Cell {
 			known, ok := s.Checked.Get(t.Key())
 			if !ok {

@@ -82,11 +82,11 @@ func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
 // last, whoever published it (rule 6.7). serial is what it would have without that; first
 // is true where nothing was published here yet.
 func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {
-	switch newer := int32(kept.Serial-serial) > 0; {
+	switch later := newer(kept.Serial, serial); {
 	case kept.Serial == 0:
-	case kept.Hash == z.Hash() && (first || newer):
+	case kept.Hash == z.Hash() && (first || later):
 		return kept.Serial
-	case kept.Hash != z.Hash() && (newer || kept.Serial == serial):
+	case kept.Hash != z.Hash() && (later || kept.Serial == serial):
 		return nextSerial(kept.Serial, now)
 	}
 	return serial

@@ -309,17 +309,6 @@ func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	}
 }
 
-// newer reports whether a comes after b (RFC 1982 §3.2).
-func newer(a, b uint32) bool { return int32(a-b) > 0 }
-
-// newest returns the newer one of two serials, of which 0 is none.
-func newest(a, b uint32) uint32 {
-	if a == 0 || b != 0 && newer(b, a) {
-		return b
-	}
-	return a
-}
-
 // parseHash reads what Zone.Hash has written; ok is false for any other text.
 func parseHash(text string) (hash digest, ok bool) {
 	if len(text) != 32 {

@@ -8,9 +8,6 @@ import (
 // Flat reports whether the steered data of n stand beside other data: a CNAME among them is no answer.
 func (n *Node) Flat() bool { return n.Static != nil && n.Steered.Owner != nil }
 
-// IsCNAME reports whether rr is a CNAME.
-func IsCNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeCNAME }
-
 // KnowsAddress reports whether a name server of owner, which lies in the zone, has addresses
 // there, or may have some below another cut.
 func (z *Zone) KnowsAddress(owner, server string) bool {

@@ -134,7 +134,7 @@ func firstSerial(now time.Time) uint32 {
 // that would not be an increase (rule 6.7, RFC 1982 §3). It is never 0.
 func nextSerial(last uint32, now time.Time) uint32 {
 	next := last + 1
-	if d := date(now); int32(d-next) > 0 {
+	if d := date(now); newer(d, next) {
 		next = d
 	}
 	if next == 0 {
@@ -189,12 +189,12 @@ func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.T
 	if published.Serial == 0 {
 		return serial
 	}
-	switch newer, same := int32(published.Serial-serial) > 0, published.Hash == z.Hash(); {
-	case same && (first || newer):
+	switch later, same := newer(published.Serial, serial), published.Hash == z.Hash(); {
+	case same && (first || later):
 		return published.Serial
-	case !same && (first || newer || published.Serial == serial):
+	case !same && (first || later || published.Serial == serial):
 		next := nextSerial(published.Serial, now)
-		if published.Hash == "" && int32(serial-next) > 0 {
+		if published.Hash == "" && newer(serial, next) {
 			return serial // the hour: it may be that more was published than is known
 		}
 		return next
@@ -213,4 +213,15 @@ func (z *Zone) Wraps(kept api.Kept) *endpoint.Problem {
 		return endpoint.Problemf(endpoint.ReasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
 	}
 	return nil
+}
+
+// newer reports whether a comes after b (RFC 1982 §3.2).
+func newer(a, b uint32) bool { return int32(a-b) > 0 }
+
+// newest returns the newer one of two serials, of which 0 is none.
+func newest(a, b uint32) uint32 {
+	if a == 0 || b != 0 && newer(b, a) {
+		return b
+	}
+	return a
 }

@@ -102,7 +102,7 @@ func (n *Node) beside(sets [2][]dns.RR) [2][]dns.RR {
 		return sets
 	}
 	for i, rrs := range sets {
-		if len(rrs) > 0 && (IsCNAME(rrs[0]) || OfType(n.Static, rrs[0].Header().Rrtype) != nil) {
+		if len(rrs) > 0 && (rdata.IsCNAME(rrs[0]) || OfType(n.Static, rrs[0].Header().Rrtype) != nil) {
 			sets[i] = nil
 		}
 	}
