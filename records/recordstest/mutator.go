@@ -200,7 +200,7 @@ func (r *Mutator) record() string {
 
 func (r *Mutator) data() string {
 	return pick(r, "A 192.0.2.1", "A 192.0.2.77", "AAAA 2001:db8::77", "CNAME b.a", "CNAME lb.example.net.", "NS ns1",
-		"NS ns1.a.example.com.", "NS ns.example.net.", "DNAME a.example.com.",
+		"NS ns1.a.example.com.", "NS ns2.example.net.", "DNAME a.example.com.",
 		"DNAME example.net.", `TXT "text"`, "MX 10 a.example.com.", "SRV 0 0 80 b.a",
 		"DS 1 8 2 00000000000000000000000000000000000000000000000000000000000000ff", "A nonsense", "SOA a. b. 1 2 3 4 5",
 		`TYPE65280 \# 2 0102`, "HTTPS 1 . alpn=h2")
