@@ -119,47 +119,6 @@ func (l Listing) Complete() bool { return l != NotListed }
 // Left reports whether the kind is left out: what is not among its objects may be there.
 func (l Listing) Left() bool { return l == NotWatched || l == NotCounted }
 
-// Cluster is everything that one source knows of one cluster, complete and
-// read-only, with what changed since the Cluster that the same source published
-// before.
-type Cluster struct {
-	// Name is unique among the clusters of a process.
-	Name string
-	// UID identifies the cluster to everybody: the UID of its namespace
-	// kube-system; for a directory, its name (rule 2.3).
-	UID string
-	// Pools says in which namespaces its objects are the same as those of other clusters;
-	// what it says is in the objects too (Meta.Apart).
-	Pools    Pools
-	Listings [NumKinds]Listing
-	// ListedIn has, for each kind that is NotListed or NotCounted, the namespaces in which all
-	// objects of it are known nonetheless, sorted.
-	ListedIn [NumKinds][]string
-
-	Gateways     tree.Map[*Gateway]          // by namespace/name
-	Policies     tree.Map[*DNSPolicy]        // by namespace/name
-	Probes       tree.Map[*HealthCheckProbe] // by namespace/name
-	Zones        tree.Map[*Zone]             // by namespace/name
-	Records      tree.Map[*Record]           // by namespace/name
-	DNSRecords   tree.Map[*DNSRecord]        // by namespace/name
-	DNSEndpoints tree.Map[*DNSEndpoint]      // by namespace/name
-	// Secrets are by namespace/name. A source may leave out those that no
-	// object of the cluster needs.
-	Secrets tree.Map[*Secret]
-
-	// Epoch tells which run of a source the cluster comes from: Changed counts
-	// from an earlier cluster of the same epoch. Sources leave it 0.
-	Epoch uint64
-
-	// Changed lists, each once, the objects that were added, replaced or
-	// removed. It is not in any order.
-	Changed []Ref
-	// Inferred lists, each once, those of Changed that are gone and of which nobody has
-	// reported the deletion: a newer list lacks them, or a directory that was read
-	// again (rule 8.5).
-	Inferred []Ref
-}
-
 // After adds to what c says has changed what it was before c, which nobody has looked at:
 // changed and inferred are the lists of the Cluster that c follows. Of an object in both,
 // the newer word counts.

@@ -1,38 +1,49 @@
 package records
 
 import (
-	"slices"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// publish renews the DNSRecords and DNSEndpoints that have changed, and those whose headers may have.
+// publish renews the objects with endpoints that have changed, and those that others say something of which have.
 func (c *compiler) publish() {
 	for _, e := range c.clusters {
-		for _, kind := range endpoint.PublisherKinds {
-			if c.prev == nil {
-				for name := range e.in.Names(kind, "") {
-					c.renewPublisher(e, kind, name)
+		if c.prev == nil {
+			for _, p := range endpoint.Publishers {
+				for name := range e.in.Names(p.Kind, "") {
+					c.renewPublisher(e, p.Kind, name)
 				}
 			}
-		}
-		if c.prev == nil {
 			continue
 		}
 		renewed := make(map[api.Ref]bool)
 		for _, ref := range e.in.Changed {
-			if slices.Contains(endpoint.PublisherKinds[:], ref.Kind) {
+			if endpoint.Publishing(ref.Kind) != nil {
 				renewed[ref] = true
 				c.renewPublisher(e, ref.Kind, ref.Name)
 			}
 		}
-		for _, namespace := range e.again {
-			for name, r := range e.in.DNSRecords.Beginning(namespace + "/") {
-				if pool.HeadersOf(r.HealthCheck, &r.Meta) != "" && !renewed[api.Ref{Kind: api.KindDNSRecord, Name: name}] {
-					c.renewPublisher(e, api.KindDNSRecord, name)
-				}
+		for _, p := range endpoint.Publishers {
+			if p.From != nil {
+				c.renewFrom(e, p, renewed)
+			}
+		}
+	}
+}
+
+// renewFrom renews the objects of a kind for which others count that have changed, less those that have been renewed.
+func (c *compiler) renewFrom(e *clusterEdit, p endpoint.Publisher, renewed map[api.Ref]bool) {
+	for _, source := range e.in.Changed {
+		if source.Kind != p.Source {
+			continue
+		}
+		namespace, _, _ := strings.Cut(source.Name, "/")
+		for name := range e.in.Names(p.Kind, namespace+"/") {
+			if ref := (api.Ref{Kind: p.Kind, Name: name}); !renewed[ref] && p.From(e.in, name, source.Name) {
+				renewed[ref] = true
+				c.renewPublisher(e, p.Kind, name)
 			}
 		}
 	}

@@ -139,9 +139,9 @@ func (c *compiler) lookAll() {
 			for name := range s.Table.Admissions[i] {
 				c.look(in.Name, api.KindZone, name)
 			}
-			for _, kind := range endpoint.PublisherKinds {
-				for name := range in.Names(kind, "") {
-					c.look(in.Name, kind, name)
+			for _, p := range endpoint.Publishers {
+				for name := range in.Names(p.Kind, "") {
+					c.look(in.Name, p.Kind, name)
 				}
 			}
 			if c.old != nil { // else all are

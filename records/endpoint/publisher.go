@@ -5,11 +5,36 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// PublisherKinds are the kinds of objects that have endpoints.
-var PublisherKinds = [...]api.Kind{api.KindDNSRecord, api.KindDNSEndpoint}
+// Publisher is a kind of objects that have endpoints.
+type Publisher struct {
+	Kind api.Kind
+	// read reads what an object of a cluster says, and of its health check into the policy that stands for it; ok is
+	// false where there is no object of that name.
+	read func(o *offering, in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool)
+	// Source is the kind of the objects of the same namespace that are read too, and From reports whether one of
+	// these, which may have gone, counts for an object. From is nil where there are none.
+	Source api.Kind
+	From   func(in *api.Cluster, name, source string) bool
+}
 
-// PublisherKey returns the key of a DNSRecord or DNSEndpoint among the targets of a cluster: in
-// its namespace, where no Gateway can be.
+// Publishers are all kinds of objects that have endpoints.
+var Publishers = [...]Publisher{
+	{Kind: api.KindDNSRecord, read: (*offering).readRecord, Source: api.KindSecret, From: hasHeaders},
+	{Kind: api.KindDNSEndpoint, read: (*offering).readEndpoint},
+}
+
+// Publishing returns what there is to know of a kind of objects that have endpoints; nil for other kinds.
+func Publishing(kind api.Kind) *Publisher {
+	for i := range Publishers {
+		if Publishers[i].Kind == kind {
+			return &Publishers[i]
+		}
+	}
+	return nil
+}
+
+// PublisherKey returns the key of an object with endpoints among the targets of a cluster: in its
+// namespace, where no Gateway can be.
 func PublisherKey(kind api.Kind, name string) string {
 	m := api.Meta{Name: name}
 	return m.Namespace() + "/\x00" + kind.String() + "/" + m.BareName()
@@ -19,30 +44,12 @@ func PublisherKey(kind api.Kind, name string) string {
 // does.
 func (p *publisher) IsRefused() bool { return p.Refused != nil && !p.Child }
 
-// PublisherOf returns what becomes of a DNSRecord or DNSEndpoint of a cluster, by its kind and
-// namespace/name; nil where there is none.
+// PublisherOf returns what becomes of an object of a kind that has endpoints; nil where there is none.
 func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Target {
-	o := offering{publisher: &publisher{kind: kind}, set: zones, opt: opt}
+	o := offering{publisher: &publisher{kind: kind}, set: zones, opt: opt, within: func(string, *Zone) *Problem { return nil }}
 	policy := &api.DNSPolicy{}
-	switch kind {
-	case api.KindDNSRecord:
-		rec, ok := in.DNSRecords.Get(name)
-		if !ok {
-			return nil
-		}
-		o.meta, o.endpoints = &rec.Meta, rec.Endpoints
-		policy.HealthCheck, policy.CheckInvalid = rec.HealthCheck, rec.CheckInvalid
-		o.record(rec)
-	default:
-		ep, ok := in.DNSEndpoints.Get(name)
-		if !ok {
-			return nil
-		}
-		o.meta, o.endpoints = &ep.Meta, ep.Endpoints
-		if ep.Invalid != "" {
-			o.Refused = &Problem{Reason: ReasonInvalid, Message: ep.Invalid}
-		}
-		o.within = func(string, *Zone) *Problem { return nil }
+	if !Publishing(kind).read(&o, in, name, policy) {
+		return nil
 	}
 	t := &Target{Publisher: o.publisher}
 	if o.Refused == nil && o.meta.Deleting {
@@ -63,6 +70,35 @@ func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, nam
 		o.refuse(ReasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
 	}
 	return t
+}
+
+// readRecord reads a DNSRecord.
+func (o *offering) readRecord(in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool) {
+	rec, ok := in.DNSRecords.Get(name)
+	if ok {
+		o.meta, o.endpoints = &rec.Meta, rec.Endpoints
+		policy.HealthCheck, policy.CheckInvalid = rec.HealthCheck, rec.CheckInvalid
+		o.record(rec)
+	}
+	return ok
+}
+
+// hasHeaders reports whether a Secret has the headers of a DNSRecord's checks.
+func hasHeaders(in *api.Cluster, name, secret string) bool {
+	rec, ok := in.DNSRecords.Get(name)
+	return ok && rec.HealthCheck != nil && rec.Namespace()+"/"+rec.HealthCheck.HeadersSecret == secret
+}
+
+// readEndpoint reads a DNSEndpoint.
+func (o *offering) readEndpoint(in *api.Cluster, name string, _ *api.DNSPolicy) (ok bool) {
+	ep, ok := in.DNSEndpoints.Get(name)
+	if ok {
+		o.meta, o.endpoints = &ep.Meta, ep.Endpoints
+		if ep.Invalid != "" {
+			o.Refused = &Problem{Reason: ReasonInvalid, Message: ep.Invalid}
+		}
+	}
+	return ok
 }
 
 // record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
@@ -116,12 +152,12 @@ func absolute(name string) string {
 	return name + "."
 }
 
-// publisher is one DNSRecord or DNSEndpoint with what it publishes apart from its contenders
+// publisher is one object with endpoints, with what it publishes apart from its contenders
 // (rule 6.10).
 type publisher struct {
 	kind api.Kind
 	meta *api.Meta
-	// FQDN is the name that a DNSRecord is about; "" for a DNSEndpoint.
+	// FQDN is the name that a DNSRecord is about; "" for any other.
 	FQDN string
 	// Records are those of its endpoints that are not steered.
 	Records []*Record

@@ -197,7 +197,7 @@ func (s *Scenario) question(q Question) []string {
 func (s *Scenario) verdicts(string) []byte {
 	var out bytes.Buffer
 	for _, c := range s.Snapshot().Objects().Clusters {
-		for _, kind := range []api.Kind{api.KindDNSPolicy, api.KindZone, api.KindRecord, api.KindDNSRecord, api.KindDNSEndpoint} {
+		for kind := range api.NumKinds {
 			for name := range c.Names(kind, "") {
 				s.verdict(&out, c.Name, api.Ref{Kind: kind, Name: name})
 			}

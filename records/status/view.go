@@ -45,7 +45,7 @@ type Cluster struct {
 	Verdicts  tree.Map[*api.Verdict]     // by the policy's namespace/name
 	Records   tree.Map[*endpoint.Record] // by the Record's namespace/name
 	Unplaced  int                        // how many Records have a problem
-	// RefusedPublishers is how many DNSRecords and DNSEndpoints are not served.
+	// RefusedPublishers is how many objects with endpoints are not served.
 	RefusedPublishers [api.NumKinds]int
 	// Probes are those that can say anything, Offspring the children that there are.
 	Probes    pool.ProbeIndex
@@ -102,14 +102,15 @@ func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 			accepted += c.Records.Len() - c.Unplaced
 			refused += c.Unplaced
 		}
-	case api.KindDNSRecord, api.KindDNSEndpoint:
+	default:
+		if endpoint.Publishing(kind) == nil {
+			return 0, 0, false
+		}
 		for i, c := range s.Clusters {
 			n := s.In.Clusters[i].Count(kind)
 			r := c.RefusedPublishers[kind]
 			accepted, refused = accepted+n-r, refused+r
 		}
-	default:
-		return 0, 0, false
 	}
 	return accepted, refused, true
 }
@@ -146,8 +147,8 @@ func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *a
 		case api.KindRecord:
 			r, _ := c.Records.Get(ref.Name)
 			return s.recordVerdict(r, losses)
-		case api.KindDNSRecord, api.KindDNSEndpoint:
-			t, _ := c.Targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name))
+		default:
+			t, _ := c.Targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name)) // nil for kinds without endpoints
 			return s.publisherVerdict(t, losses)
 		}
 	}
