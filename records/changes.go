@@ -156,12 +156,12 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 }
 
 // change returns the change of the group that who belongs to.
-func (c *compiler) change(who *endpoint.Contender) *groupChange {
+func (c *contest) change(who *endpoint.Contender) *groupChange {
 	return c.changeOf(endpoint.GroupKey(who.Host))
 }
 
 // changeOf returns the change of the group with that key.
-func (c *compiler) changeOf(key string) *groupChange {
+func (c *contest) changeOf(key string) *groupChange {
 	ch := c.dirty[key]
 	if ch == nil {
 		ch = &groupChange{key: key}
@@ -208,7 +208,7 @@ func (c *compiler) findAgain(e *clusterEdit) {
 
 // lookElsewhere has the policies looked at whose DNSRecord of that namespace/name has changed, where another controller serves
 // them: its word is on the DNSRecord.
-func (c *compiler) lookElsewhere(e *clusterEdit, before *api.Cluster, name string) {
+func (rep *reporter) lookElsewhere(e *clusterEdit, before *api.Cluster, name string) {
 	was, _ := before.DNSRecords.Get(name)
 	is, _ := e.in.DNSRecords.Get(name)
 	for _, r := range [...]*api.DNSRecord{was, is} {
@@ -219,6 +219,6 @@ func (c *compiler) lookElsewhere(e *clusterEdit, before *api.Cluster, name strin
 		if !ok || p.Provider.ServedHere() || !status.Controls(api.KindDNSPolicy, &p.Meta, r.Controller) {
 			continue
 		}
-		c.look(e.in.Name, api.KindDNSPolicy, p.Name)
+		rep.look(e.in.Name, api.KindDNSPolicy, p.Name)
 	}
 }

@@ -1,7 +1,6 @@
 package records
 
 import (
-	"slices"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -9,7 +8,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
@@ -54,47 +52,16 @@ func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *end
 	return c.finish(now)
 }
 
-// compiler is one compile under way.
+// compiler is one compile under way. It looks at what has changed, draws up the next version of each part of a snapshot, has the groups
+// decided that are marked (contest), and what is said of objects that are marked made anew (reporter).
 type compiler struct {
-	prev *Snapshot // what the changes are made to; nil where everything is compiled from nothing
-	old  *Snapshot // the snapshot before, for serials and what is said to have changed; nil for none
-	next *Snapshot
-
-	// zones are those of the snapshot before, or new ones; edits are the next
-	// versions of those that change.
-	zones    []*zone.Zone
-	edits    []*zone.Edit // nil for a zone that has not changed
-	clusters []*clusterEdit
-	groups   *tree.Edit[*status.NameGroup]
-	// dirty is what has to be resolved again, by group key; order is the same, in
-	// the order in which it was found.
-	dirty  map[string]*groupChange
-	order  []*groupChange
-	checks *pool.CheckEdit
+	*contest
 	around endpoint.Surroundings
-	// reread are the contenders of owners that cannot be read, as far as they differ from those before.
-	reread   []owner.Reread
-	registry owner.Registry
-	// losses has what keeps Records from being served, by the names that have been looked at for verdicts.
-	losses zone.LossMemo
-	// looked are the objects of which something else may be to be said than before.
-	looked []object
-	// recorded is true where names may have Records: there are some, or objects with endpoints.
-	recorded bool
-	// servers counts the NS Records that name a server, by the server's name from the root and by object: see noteServer.
-	servers *tree.Edit[int]
-	// bars are those of the group that is being built, by host; nil where there are no Records.
-	bars map[string]zone.Bar
-	// base is the key of that group; baseOwner owns the name, nil for nobody.
-	base      string
-	baseOwner *endpoint.Contender
-	// builder is used for one group after the other.
-	builder pool.Builder
 }
 
 func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options) *compiler {
 	next := &Snapshot{View: status.View{In: in, Opt: opt}, input: in, generation: 1, complete: !in.Expecting}
-	c := &compiler{prev: base, old: last, next: next}
+	c := &compiler{contest: &contest{reporter: &reporter{draft: &draft{prev: base, old: last, next: next}}}}
 	for _, s := range [...]*Snapshot{base, last} {
 		if s != nil {
 			next.generation = max(next.generation, s.generation+1)
@@ -154,170 +121,6 @@ func (c *compiler) openClusters() (expected int) {
 	return expected
 }
 
-// newBuilder returns a builder that looks into the compile under way.
-func (c *compiler) newBuilder() pool.Builder {
-	return pool.Builder{
-		Zone: c.optionsAt,
-		Static: func(name string) bool {
-			z := c.zones[c.zoneOf(name)]
-			fixed := z.Fixed[name] != nil && (!z.StandsFor(name) || zone.StandsIn(&z.Zone, c.nodeAt(z.Origin())))
-			return fixed || z.TellsOwner(name) || c.hasOther(name)
-		},
-		Names: make(map[string]pool.Steered),
-		Watch: c.checks.Watch, Before: c.before, ProbesOff: c.next.Opt.ProbesOff, Overrides: c.next.In.Overrides,
-		Probes: func(cluster string) pool.ProbeIndex {
-			if e := c.cluster(cluster); e != nil {
-				return e.state.Probes
-			}
-			return pool.ProbeIndex{}
-		},
-		Secret: c.next.In.Secret,
-		NoSecrets: func(cluster string) bool {
-			e := c.cluster(cluster)
-			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched
-		},
-	}
-}
-
-// optionsAt returns the options of the zone that a name lies in; nil for none.
-func (c *compiler) optionsAt(name string) *endpoint.ZoneOptions {
-	if i := c.zoneOf(rdata.Base(name)); i >= 0 {
-		return c.zones[i].Corefile
-	}
-	return nil
-}
-
-// taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
-func (c *compiler) taken(name string) string {
-	under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
-	if i := slices.IndexFunc(c.next.Table.Reserved, under); i >= 0 {
-		return c.next.Table.Reserved[i]
-	}
-	for _, ns := range c.zones[c.zoneOf(name)].Corefile.Nameservers {
-		if under(ns.Name) {
-			return ns.Name
-		}
-	}
-	return ""
-}
-
-// recordOf returns a Record of a cluster where it lies now; nil for none.
-func (c *compiler) recordOf(cluster, name string) *endpoint.Record {
-	e := c.cluster(cluster)
-	if e == nil {
-		return nil
-	}
-	r, _ := e.records.Get(name)
-	return r
-}
-
-// cluster returns the next version of a cluster; nil for none of that name.
-func (c *compiler) cluster(name string) *clusterEdit {
-	for _, e := range c.clusters {
-		if e.in.Name == name {
-			return e
-		}
-	}
-	return nil
-}
-
-// before returns the objects of a cluster that the snapshot before was made of, under
-// whichever options; nil for none.
-func (c *compiler) before(cluster string) *api.Cluster {
-	if c.old != nil {
-		for _, in := range c.old.In.Clusters {
-			if in.Name == cluster {
-				return in
-			}
-		}
-	}
-	return nil
-}
-
-// anew reports whether anything may differ from the snapshot before.
-func (c *compiler) anew() bool { return c.prev == nil || c.prev != c.old }
-
-// openZones begins the next versions of the zones: of those that may have another serial, or may be kept otherwise, at once.
-func (c *compiler) openZones() {
-	set := c.next.Table
-	switch {
-	case c.old == nil:
-	case c.anew():
-		c.next.retired = zone.Retire(set.Index, c.old.retired, c.old.Served)
-	default:
-		c.next.retired = c.prev.retired
-	}
-	if c.prev == nil {
-		cuts := set.Cuts()
-		for i, at := range set.Served {
-			z := zone.NewZone(at, cuts[i])
-			c.zones = append(c.zones, z)
-			c.edits = append(c.edits, z.Edit(c.next.generation))
-		}
-		return
-	}
-	c.zones, c.edits = slices.Clone(c.prev.Served), make([]*zone.Edit, len(c.prev.Served))
-	if c.anew() {
-		for i := range c.zones {
-			c.edit(i)
-		}
-	}
-	for _, in := range c.next.In.Clusters {
-		for _, ref := range in.Changed {
-			if a := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && a != nil && a.Problem == nil {
-				c.edit(set.Index[a.FQDN]) // its status says something else
-			}
-		}
-	}
-	for _, origin := range c.next.In.SerialsChanged {
-		if i, ok := set.Index[origin]; ok {
-			c.edit(i)
-		}
-	}
-}
-
-// edit returns the next version of a zone.
-func (c *compiler) edit(zone int) *zone.Edit {
-	if c.edits[zone] == nil {
-		c.edits[zone] = c.zones[zone].Edit(c.next.generation)
-	}
-	return c.edits[zone]
-}
-
-// zoneOf returns the place of the zone that name lies in, -1 for none.
-func (c *compiler) zoneOf(name string) int { return endpoint.ClosestOrigin(c.next.Table.Index, name) }
-
-// nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
-// zone served here.
-func (c *compiler) nodeAt(name string) *zone.Node {
-	i := c.zoneOf(name)
-	if e := c.edits[i]; e != nil {
-		return e.Node(name)
-	}
-	return c.zones[i].Node(name)
-}
-
-// placeOf returns where a host lies (rule 1.6).
-func (c *compiler) placeOf(host string) endpoint.Placement {
-	i := c.zoneOf(rdata.Base(host))
-	if i < 0 {
-		return endpoint.Outside
-	}
-	switch z := c.zones[i]; {
-	case z.ChainHost(host) != "":
-		return endpoint.InChain
-	case host != z.Origin() && len(z.Fixed[host]) > 0:
-		return endpoint.Reserved
-	}
-	return endpoint.InZone
-}
-
-// mayPublish returns what keeps an object from publishing data of a type at a host, which
-// lies in a zone; nil for nothing (rule 5.1).
-func (c *compiler) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem {
-	return c.next.Opt.MayPublish(&c.zones[c.zoneOf(rdata.Base(host))].Zone, m, host, rtype)
-}
-
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
@@ -347,19 +150,6 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 		c.zones[i] = e.Finish(before, p, now)
 	}
 	s.Served = c.zones
-	c.report()
+	c.report(c.order)
 	return s
-}
-
-// hasOther reports whether the Records at a name of the group that is being built have data
-// that stand beside what is steered there.
-func (c *compiler) hasOther(name string) bool {
-	i := c.zoneOf(name)
-	n := c.nodeAt(name)
-	if n == nil || len(n.Records) == 0 {
-		return false
-	}
-	by := c.bars[name]
-	at := zone.Others{Owner: by.Owner, By: by.By, Above: c.above(name), Alias: by.Alias, Fixed: c.zones[i].Fixed[name]}
-	return slices.ContainsFunc(zone.RRsetsOf(n.Records, at, nil), func(s zone.RRset) bool { return !endpoint.Steered(s.Type) })
 }

@@ -8,6 +8,7 @@
 // The way from an object to an answer, one file each:
 //
 //	compile.go       the way as a whole, from the snapshot before to the next
+//	draft.go         the next snapshot while it is being made
 //	options.go       names of package endpoint for what the Corefile says
 //	names.go         names of the rooms below for what callers need
 //	groups.go        contenders → names, group by group

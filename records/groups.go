@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
@@ -13,9 +15,31 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
+// contest decides whose the names of groups are, and what they have.
+type contest struct {
+	*reporter
+	groups *tree.Edit[*status.NameGroup]
+	// dirty is what has to be resolved again, by group key; order is the same, in
+	// the order in which it was found.
+	dirty map[string]*groupChange
+	order []*groupChange
+	// reread are the contenders of owners that cannot be read, as far as they differ from those before.
+	reread   []owner.Reread
+	registry owner.Registry
+	// checks and builder are used for one group after the other.
+	checks  *pool.CheckEdit
+	builder pool.Builder
+
+	// bars are those of the group that is being built, by host; nil where there are no Records.
+	bars map[string]zone.Bar
+	// base is the key of that group; baseOwner owns the name, nil for nobody.
+	base      string
+	baseOwner *endpoint.Contender
+}
+
 // resolve renews the groups that a change concerns, in the order of their keys,
 // which is about that of the names in the trees.
-func (c *compiler) resolve() {
+func (c *contest) resolve() {
 	slices.SortFunc(c.order, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
 	for _, change := range c.order {
 		var old *status.NameGroup
@@ -55,7 +79,7 @@ func (c *compiler) resolve() {
 
 // putNames puts the names of a group that was built into their zones, and takes
 // away those that old had and it has not.
-func (c *compiler) putNames(old, g *status.NameGroup) {
+func (c *contest) putNames(old, g *status.NameGroup) {
 	names := c.builder.Names
 	if old != nil {
 		c.countConflicts(old, -1)
@@ -73,7 +97,7 @@ func (c *compiler) putNames(old, g *status.NameGroup) {
 }
 
 // bar keeps the Records from being served that lost to a contender, and no longer those that it kept before.
-func (c *compiler) bar(old, g *status.NameGroup) {
+func (c *contest) bar(old, g *status.NameGroup) {
 	if old != nil {
 		for _, name := range old.Barred {
 			c.edit(c.zoneOf(name)).Bar(name, zone.Bar{})
@@ -107,7 +131,7 @@ func barsOf(contenders, won []*endpoint.Contender) map[string]zone.Bar {
 }
 
 // countConflicts adds n for each contender that lost in g to the count of its zone.
-func (c *compiler) countConflicts(g *status.NameGroup, n int) {
+func (c *contest) countConflicts(g *status.NameGroup, n int) {
 	for _, l := range g.Lost {
 		c.edit(c.zoneOf(rdata.Base(l.Contender.Host))).Conflicts += n
 	}
@@ -115,7 +139,7 @@ func (c *compiler) countConflicts(g *status.NameGroup, n int) {
 
 // buildGroup decides who owns what in g and leaves the names with their data in
 // c.builder.Names.
-func (c *compiler) buildGroup(key string, g *status.NameGroup, names []string) {
+func (c *contest) buildGroup(key string, g *status.NameGroup, names []string) {
 	clear(c.builder.Names)
 	c.builder.Notes, c.builder.Dropped, c.bars = nil, nil, nil
 	c.checks.Begin(key)
@@ -128,7 +152,7 @@ func (c *compiler) buildGroup(key string, g *status.NameGroup, names []string) {
 
 // resolveGroup decides on the contenders of g: first on those of the host itself, whose owner decides who may publish at names with
 // labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
-func (c *compiler) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Contender) {
+func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Contender) {
 	isBelow := func(who *endpoint.Contender) bool { return endpoint.Underscored(who.Host) }
 	host, below, namesBelow := g.Contenders, []*endpoint.Contender(nil), []string(nil)
 	if slices.ContainsFunc(g.Contenders, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
@@ -167,7 +191,7 @@ func (c *compiler) resolveGroup(key string, g *status.NameGroup, names []string)
 }
 
 // recordsOwner returns the contender that has a name where nobody else contends for it; nil for none.
-func (c *compiler) recordsOwner(name string) *endpoint.Contender {
+func (c *contest) recordsOwner(name string) *endpoint.Contender {
 	if n := c.nodeAt(name); n != nil {
 		return owner.OfRecords(name, n.Records)
 	}
@@ -176,7 +200,7 @@ func (c *compiler) recordsOwner(name string) *endpoint.Contender {
 
 // above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
 // of the group that is being built.
-func (c *compiler) above(name string) *endpoint.Contender {
+func (c *contest) above(name string) *endpoint.Contender {
 	if !endpoint.Underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
 		return nil
 	}
@@ -185,17 +209,14 @@ func (c *compiler) above(name string) *endpoint.Contender {
 
 // decide decides which of some contenders, and of those of the records at their hosts and at names, are served. It returns all
 // of them in the order of precedence.
-func (c *compiler) decide(of []*endpoint.Contender, names []string) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
+func (c *contest) decide(of []*endpoint.Contender, names []string) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
 	contenders = c.registry.Order(c.withRecords(of, names))
 	won, lost = owner.Resolve(contenders)
 	return contenders, won, lost
 }
 
-// lookBy has the object of a contender looked at.
-func (c *compiler) lookBy(who *endpoint.Contender) { c.look(who.By.Cluster, who.Kind, who.By.Name) }
-
 // putOwners names the owners of the hosts of a group, and no longer those of old.
-func (c *compiler) putOwners(old, g *status.NameGroup) {
+func (c *contest) putOwners(old, g *status.NameGroup) {
 	if old != nil {
 		for _, name := range old.Told {
 			c.edit(c.zoneOf(name)).Tell(name, nil)
@@ -215,4 +236,42 @@ func (c *compiler) putOwners(old, g *status.NameGroup) {
 			g.Told = append(g.Told, txt.Name)
 		}
 	}
+}
+
+// newBuilder returns a builder that looks into the compile under way.
+func (c *contest) newBuilder() pool.Builder {
+	return pool.Builder{
+		Zone: c.optionsAt,
+		Static: func(name string) bool {
+			z := c.zones[c.zoneOf(name)]
+			fixed := z.Fixed[name] != nil && (!z.StandsFor(name) || zone.StandsIn(&z.Zone, c.nodeAt(z.Origin())))
+			return fixed || z.TellsOwner(name) || c.hasOther(name)
+		},
+		Names: make(map[string]pool.Steered),
+		Watch: c.checks.Watch, Before: c.before, ProbesOff: c.next.Opt.ProbesOff, Overrides: c.next.In.Overrides,
+		Probes: func(cluster string) pool.ProbeIndex {
+			if e := c.cluster(cluster); e != nil {
+				return e.state.Probes
+			}
+			return pool.ProbeIndex{}
+		},
+		Secret: c.next.In.Secret,
+		NoSecrets: func(cluster string) bool {
+			e := c.cluster(cluster)
+			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched
+		},
+	}
+}
+
+// hasOther reports whether the Records at a name of the group that is being built have data
+// that stand beside what is steered there.
+func (c *contest) hasOther(name string) bool {
+	i := c.zoneOf(name)
+	n := c.nodeAt(name)
+	if n == nil || len(n.Records) == 0 {
+		return false
+	}
+	by := c.bars[name]
+	at := zone.Others{Owner: by.Owner, By: by.By, Above: c.above(name), Alias: by.Alias, Fixed: c.zones[i].Fixed[name]}
+	return slices.ContainsFunc(zone.RRsetsOf(n.Records, at, nil), func(s zone.RRset) bool { return !endpoint.Steered(s.Type) })
 }

@@ -3,29 +3,29 @@ package records
 import "github.com/coredns-kuadrant/kuadrant/records/rdata"
 
 // lookHidden has the objects looked at that have data at or below names where NS records or a DNAME have come, gone or changed.
-func (c *compiler) lookHidden() {
-	if c.prev == nil {
+func (rep *reporter) lookHidden() {
+	if rep.prev == nil {
 		return // all are looked at
 	}
 	turned := make(map[string]struct{})
-	for i, e := range c.edits {
+	for i, e := range rep.edits {
 		if e == nil {
 			continue
 		}
-		z := c.zones[i]
+		z := rep.zones[i]
 		for _, name := range e.Turned {
 			turned[name] = struct{}{}
 			n := z.Node(name)
 			if n == nil {
 				continue // nothing is below it
 			}
-			c.lookAt(n)
+			rep.lookAt(n)
 			if n.Children == 0 {
 				continue
 			}
 			for below := range z.DeepBelow(name) {
 				if n := z.Node(below); n != nil {
-					c.lookAt(n)
+					rep.lookAt(n)
 				}
 			}
 		}
@@ -33,12 +33,12 @@ func (c *compiler) lookHidden() {
 	if len(turned) == 0 {
 		return
 	}
-	for _, e := range c.clusters {
+	for _, e := range rep.clusters {
 		for _, t := range e.targets.From("") {
 			for _, who := range t.Contenders {
 				for at, ok := who.Host, true; ok; at, ok = rdata.Parent(at) {
 					if _, is := turned[at]; is {
-						c.lookBy(who)
+						rep.lookBy(who)
 						break
 					}
 				}

@@ -10,12 +10,12 @@ import (
 
 // parents returns the objects whose children may have changed: those that the compile has looked
 // at, and those that have to do with objects which children are, or whose names children want.
-func (c *compiler) parents() []ParentRef {
-	if c.anew() {
+func (rep *reporter) parents(order []*groupChange) []ParentRef {
+	if rep.anew() {
 		return nil
 	}
-	all := make([]ParentRef, 0, len(c.clusters))
-	for i, e := range c.clusters {
+	all := make([]ParentRef, 0, len(rep.clusters))
+	for i, e := range rep.clusters {
 		// An object may have thousands of children, each of which leads to it.
 		known := make(map[api.Ref]struct{})
 		add := func(of api.Ref) {
@@ -24,18 +24,18 @@ func (c *compiler) parents() []ParentRef {
 				all = append(all, ParentRef{e.in.Name, of})
 			}
 		}
-		for _, o := range c.looked {
+		for _, o := range rep.looked {
 			if o.cluster == e.in.Name && o.ref.Kind == api.KindDNSPolicy {
 				add(o.ref)
 				e.contenders(o.ref, add)
 			}
 		}
-		for name := range c.probedRecords(i) {
+		for name := range rep.probedRecords(i, order) {
 			of := api.Ref{Kind: api.KindDNSRecord, Name: name}
 			add(of)
 			e.contenders(of, add)
 		}
-		before := c.prev.In.Clusters[i]
+		before := rep.prev.In.Clusters[i]
 		for _, ref := range e.in.Changed {
 			if ref.Kind != api.KindDNSRecord && ref.Kind != api.KindProbe {
 				continue
@@ -67,8 +67,8 @@ func childParent(in *api.Cluster, ref api.Ref) api.Ref {
 
 // probedRecords returns the DNSRecords of a cluster that have probes, or had, and that the compile
 // has looked at.
-func (c *compiler) probedRecords(cluster int) map[string]struct{} {
-	e, before := c.clusters[cluster], c.prev.In.Clusters[cluster]
+func (rep *reporter) probedRecords(cluster int, order []*groupChange) map[string]struct{} {
+	e, before := rep.clusters[cluster], rep.prev.In.Clusters[cluster]
 	var all map[string]struct{}
 	add := func(name string) {
 		was, _ := before.DNSRecords.Get(name)
@@ -83,7 +83,7 @@ func (c *compiler) probedRecords(cluster int) map[string]struct{} {
 	for _, name := range e.renewed {
 		add(name)
 	}
-	for _, change := range c.order {
+	for _, change := range order {
 		for _, who := range change.group.Contenders {
 			if who.Kind == api.KindDNSRecord && who.By.Cluster == e.in.Name {
 				add(who.By.Name)

@@ -62,7 +62,7 @@ func (c *compiler) dropRecord(old *endpoint.Record) {
 }
 
 // zoneOfRecord returns the place of the zone that a Record lies in.
-func (c *compiler) zoneOfRecord(r *endpoint.Record) int { return c.next.Table.Index[r.Zone()] }
+func (d *draft) zoneOfRecord(r *endpoint.Record) int { return d.next.Table.Index[r.Zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
 // where there is one. n Records come to the name: one, or -1 for one that goes.
@@ -83,7 +83,7 @@ func (c *compiler) touch(r *endpoint.Record, n int) {
 }
 
 // changeKnown has the group of that key made anew, where there is one.
-func (c *compiler) changeKnown(key string) {
+func (c *contest) changeKnown(key string) {
 	if _, ok := c.groups.Get(key); ok {
 		c.changeOf(key)
 	}
@@ -91,7 +91,7 @@ func (c *compiler) changeKnown(key string) {
 
 // withRecords returns some contenders of a group together with those of the records at their hosts, and at names where several
 // namespaces have records, or had (rules 5.3 and 5.4), older first.
-func (c *compiler) withRecords(contenders []*endpoint.Contender, names []string) []*endpoint.Contender {
+func (c *contest) withRecords(contenders []*endpoint.Contender, names []string) []*endpoint.Contender {
 	if !c.recorded {
 		return contenders
 	}

@@ -47,16 +47,16 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 // once, and two places would let two contents have one serial. So is that of a Zone in another
 // cluster than the one in which serials are kept: whether that may be written to, and who is
 // elected there, does not matter then.
-func (c *compiler) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
+func (d *draft) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
 	if at.Object != nil {
-		for _, in := range c.next.In.Clusters {
+		for _, in := range d.next.In.Clusters {
 			if z, ok := in.Zones.Get(at.Object.Name); ok && in.Name == at.Object.Cluster {
 				kept = z.Kept
 			}
 		}
 	}
-	other, _ := c.next.In.Serials.Get(at.Origin)
-	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != c.next.In.Keeper
+	other, _ := d.next.In.Serials.Get(at.Origin)
+	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != d.next.In.Keeper
 }
 
 // Proposals returns what the writer should keep beside the Zones, in the order of

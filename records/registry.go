@@ -9,7 +9,7 @@ import (
 )
 
 // markAcquired has the groups made anew that have hosts with another owner on record.
-func (c *compiler) markAcquired() {
+func (c *contest) markAcquired() {
 	if c.prev == nil {
 		return
 	}

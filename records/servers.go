@@ -15,37 +15,37 @@ import (
 // NS Records are kept by the name of their server, so that their verdicts can follow what
 // becomes of the server's addresses, wherever these lie.
 
-// fieldMark stands between the parts of a key of compiler.servers, of which the first is the
+// fieldMark stands between the parts of a key of reporter.servers, of which the first is the
 // server's name from the root: no name has it.
 const fieldMark = "\x01"
 
 // noteServer counts an NS Record by its server: n is 1 where it comes, -1 where it goes.
-func (c *compiler) noteServer(r *endpoint.Record, n int) {
+func (rep *reporter) noteServer(r *endpoint.Record, n int) {
 	ns, ok := r.RR.(*dns.NS)
 	if !ok {
 		return
 	}
 	at := strings.Join([]string{rdata.FromRoot(ns.Ns), r.Record.Cluster, strconv.Itoa(int(r.ObjectKind())), r.Record.Name}, fieldMark)
-	before, _ := c.servers.Get(at)
+	before, _ := rep.servers.Get(at)
 	if before+n == 0 {
-		c.servers.Delete(at)
+		rep.servers.Delete(at)
 		return
 	}
-	c.servers.Set(at, before+n)
+	rep.servers.Set(at, before+n)
 }
 
 // lookByServer has the objects looked at that name a server at or below a name.
-func (c *compiler) lookByServer(name string) {
-	for at := range c.next.servers.Beginning(rdata.FromRoot(name)) {
+func (rep *reporter) lookByServer(name string) {
+	for at := range rep.next.servers.Beginning(rdata.FromRoot(name)) {
 		fields := strings.Split(at, fieldMark)
 		kind, _ := strconv.Atoi(fields[2])
-		c.look(fields[1], api.Kind(kind), fields[3])
+		rep.look(fields[1], api.Kind(kind), fields[3])
 	}
 }
 
 // lookForServers has the objects whose servers may have addresses now and had none, or the
 // other way, for what has changed in a zone.
-func (c *compiler) lookForServers(e *zone.Edit, z *zone.Zone) {
+func (rep *reporter) lookForServers(e *zone.Edit, z *zone.Zone) {
 	for _, name := range e.Settled {
 		was, now := zone.Existing(e.Zone, name), zone.Existing(z, name)
 		switch {
@@ -65,6 +65,6 @@ func (c *compiler) lookForServers(e *zone.Edit, z *zone.Zone) {
 			}
 			top = up
 		}
-		c.lookByServer(top)
+		rep.lookByServer(top)
 	}
 }

@@ -25,7 +25,7 @@ type Snapshot struct {
 	still  []string
 	// generation counts the snapshots since the first; each is the id of its edits of zones.
 	generation uint32
-	// servers counts the NS Records that name a server, by compiler.noteServer's keys.
+	// servers counts the NS Records that name a server, by reporter.noteServer's keys.
 	servers tree.Map[int]
 	// complete is true where every source has been listed, allRead where owner.AllRead reports so.
 	complete, allRead bool

@@ -12,7 +12,7 @@ import (
 )
 
 // contendUnread adds the contenders of owners that cannot be read to their groups, and takes away those of others.
-func (c *compiler) contendUnread() {
+func (c *contest) contendUnread() {
 	drop := func(who *endpoint.Contender) {
 		if who != nil {
 			c.change(who).lose(who)

@@ -1,0 +1,164 @@
+package records
+
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
+)
+
+// draft is the next version of a snapshot, while it is being made.
+type draft struct {
+	prev *Snapshot // what the changes are made to; nil where everything is compiled from nothing
+	old  *Snapshot // the snapshot before, for serials and what is said to have changed; nil for none
+	next *Snapshot
+
+	// zones are those of the snapshot before, or new ones; edits are the next
+	// versions of those that change.
+	zones    []*zone.Zone
+	edits    []*zone.Edit // nil for a zone that has not changed
+	clusters []*clusterEdit
+	// recorded is true where names may have Records: there are some, or objects with endpoints.
+	recorded bool
+}
+
+// openZones begins the next versions of the zones: of those that may have another serial, or may be kept otherwise, at once.
+func (d *draft) openZones() {
+	set := d.next.Table
+	switch {
+	case d.old == nil:
+	case d.anew():
+		d.next.retired = zone.Retire(set.Index, d.old.retired, d.old.Served)
+	default:
+		d.next.retired = d.prev.retired
+	}
+	if d.prev == nil {
+		cuts := set.Cuts()
+		for i, at := range set.Served {
+			z := zone.NewZone(at, cuts[i])
+			d.zones = append(d.zones, z)
+			d.edits = append(d.edits, z.Edit(d.next.generation))
+		}
+		return
+	}
+	d.zones, d.edits = slices.Clone(d.prev.Served), make([]*zone.Edit, len(d.prev.Served))
+	if d.anew() {
+		for i := range d.zones {
+			d.edit(i)
+		}
+	}
+	for _, in := range d.next.In.Clusters {
+		for _, ref := range in.Changed {
+			if a := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && a != nil && a.Problem == nil {
+				d.edit(set.Index[a.FQDN]) // its status says something else
+			}
+		}
+	}
+	for _, origin := range d.next.In.SerialsChanged {
+		if i, ok := set.Index[origin]; ok {
+			d.edit(i)
+		}
+	}
+}
+
+// edit returns the next version of a zone.
+func (d *draft) edit(zone int) *zone.Edit {
+	if d.edits[zone] == nil {
+		d.edits[zone] = d.zones[zone].Edit(d.next.generation)
+	}
+	return d.edits[zone]
+}
+
+// zoneOf returns the place of the zone that name lies in, -1 for none.
+func (d *draft) zoneOf(name string) int { return endpoint.ClosestOrigin(d.next.Table.Index, name) }
+
+// nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
+// zone served here.
+func (d *draft) nodeAt(name string) *zone.Node {
+	i := d.zoneOf(name)
+	if e := d.edits[i]; e != nil {
+		return e.Node(name)
+	}
+	return d.zones[i].Node(name)
+}
+
+// cluster returns the next version of a cluster; nil for none of that name.
+func (d *draft) cluster(name string) *clusterEdit {
+	for _, e := range d.clusters {
+		if e.in.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// recordOf returns a Record of a cluster where it lies now; nil for none.
+func (d *draft) recordOf(cluster, name string) *endpoint.Record {
+	e := d.cluster(cluster)
+	if e == nil {
+		return nil
+	}
+	r, _ := e.records.Get(name)
+	return r
+}
+
+// before returns the objects of a cluster that the snapshot before was made of, under
+// whichever options; nil for none.
+func (d *draft) before(cluster string) *api.Cluster {
+	if d.old != nil {
+		for _, in := range d.old.In.Clusters {
+			if in.Name == cluster {
+				return in
+			}
+		}
+	}
+	return nil
+}
+
+// anew reports whether anything may differ from the snapshot before.
+func (d *draft) anew() bool { return d.prev == nil || d.prev != d.old }
+
+// optionsAt returns the options of the zone that a name lies in; nil for none.
+func (d *draft) optionsAt(name string) *endpoint.ZoneOptions {
+	if i := d.zoneOf(rdata.Base(name)); i >= 0 {
+		return d.zones[i].Corefile
+	}
+	return nil
+}
+
+// taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
+func (d *draft) taken(name string) string {
+	under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
+	if i := slices.IndexFunc(d.next.Table.Reserved, under); i >= 0 {
+		return d.next.Table.Reserved[i]
+	}
+	for _, ns := range d.zones[d.zoneOf(name)].Corefile.Nameservers {
+		if under(ns.Name) {
+			return ns.Name
+		}
+	}
+	return ""
+}
+
+// placeOf returns where a host lies (rule 1.6).
+func (d *draft) placeOf(host string) endpoint.Placement {
+	i := d.zoneOf(rdata.Base(host))
+	if i < 0 {
+		return endpoint.Outside
+	}
+	switch z := d.zones[i]; {
+	case z.ChainHost(host) != "":
+		return endpoint.InChain
+	case host != z.Origin() && len(z.Fixed[host]) > 0:
+		return endpoint.Reserved
+	}
+	return endpoint.InZone
+}
+
+// mayPublish returns what keeps an object from publishing data of a type at a host, which
+// lies in a zone; nil for nothing (rule 5.1).
+func (d *draft) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem {
+	return d.next.Opt.MayPublish(&d.zones[d.zoneOf(rdata.Base(host))].Zone, m, host, rtype)
+}
