@@ -79,9 +79,9 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 	c.openZones()
 	expected := c.openClusters()
 	if c.prev != nil {
-		c.groups, c.servers = c.prev.NameGroups.Edit(), c.prev.servers.Edit()
+		c.groups = c.prev.NameGroups.Edit()
 	} else {
-		c.groups, c.servers = tree.Map[*status.NameGroup]{}.Edit(), tree.Map[int]{}.Edit()
+		c.groups = tree.Map[*status.NameGroup]{}.Edit()
 	}
 	c.losses = make(zone.LossMemo)
 	var from, known pool.Checks
@@ -125,7 +125,6 @@ func (c *compiler) openClusters() (expected int) {
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
 	s.NameGroups, s.Checked = c.groups.Map(), c.checks.Finish(c.anew())
-	s.servers = c.servers.Map()
 	if !c.anew() {
 		s.renewed = make([]string, len(c.order))
 		for i, change := range c.order {

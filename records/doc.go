@@ -47,7 +47,6 @@
 //	report.go        which verdicts changed
 //	status/          what became of each object, and the children that it should have   api.md
 //	hiding.go        NS records and DNAMEs that come or go → the objects below them   rule 8.1
-//	servers.go       NS Records → the names of their servers
 //
 // What the elected replica keeps besides, made where somebody asks:
 //

@@ -52,22 +52,21 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 		return
 	}
 	c.edit(c.zoneOfRecord(placed)).Add(placed)
-	c.touch(placed, 1)
+	c.touch(placed)
 }
 
 // dropRecord takes a Record away from its name, in the zone that it was in.
 func (c *compiler) dropRecord(old *endpoint.Record) {
 	c.edit(c.zoneOfRecord(old)).Drop(old)
-	c.touch(old, -1)
+	c.touch(old)
 }
 
 // zoneOfRecord returns the place of the zone that a Record lies in.
 func (d *draft) zoneOfRecord(r *endpoint.Record) int { return d.next.Table.Index[r.Zone()] }
 
 // touch has the group of steered names that a Record's name may concern made anew,
-// where there is one. n Records come to the name: one, or -1 for one that goes.
-func (c *compiler) touch(r *endpoint.Record, n int) {
-	c.noteServer(r, n)
+// where there is one.
+func (c *compiler) touch(r *endpoint.Record) {
 	name := r.Name
 	if n := c.nodeAt(name); n != nil && owner.Meets(n.Records, r) || c.registry.MeetsVacancy(r) {
 		ch := c.changeOf(endpoint.GroupKey(name))

@@ -80,6 +80,6 @@ func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	}
 	for _, r := range t.Publisher.Records {
 		c.edit(c.zoneOfRecord(r)).Add(r)
-		c.touch(r, 1)
+		c.touch(r)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
@@ -30,8 +29,6 @@ type reporter struct {
 	looked []object
 	// losses has what keeps Records from being served, by the names that have been looked at for verdicts.
 	losses zone.LossMemo
-	// servers counts the NS Records that name a server, by the server's name from the root and by object: see noteServer.
-	servers *tree.Edit[int]
 }
 
 // look has an object looked at once more: what is to be said of it may differ from before.
@@ -112,9 +109,6 @@ func (rep *reporter) lookInZones() {
 		z := rep.zones[i]
 		if z.Object != nil {
 			rep.look(z.Object.Cluster, api.KindZone, z.Object.Name)
-		}
-		if rep.recorded {
-			rep.lookForServers(e, z)
 		}
 		for _, name := range e.Contended {
 			rep.lookAtLosses(z, name)

@@ -378,20 +378,3 @@ func TestZoneComesBack(t *testing.T) {
 		t.Errorf("serial %d after %d", n.Snapshot.Zone("example.com.").Serial(), last)
 	}
 }
-
-// TestSerialWraps: a Zone says when its serial is the last there is, and when it has begun again (RFC 1982, rule 6.7).
-func TestSerialWraps(t *testing.T) {
-	n := newNumbered(t, "record dns/ns example.com. NS ns.example.net.")
-	hash := n.compile().Hash()
-	for kept, want := range map[string]string{
-		"00 4294967295":      "the serial has gone past 4294967295, the last there is, since the status was written with 4294967295",
-		hash + " 4294967295": "the serial 4294967295 is the last there is",
-		hash + " 7":          "{Ready True Served served}",
-	} {
-		n.Snapshot = nil
-		n.compile("kept dns/z " + kept)
-		if got := condition(n.Snapshot, api.KindZone, "dns/z"); !strings.Contains(got, want) {
-			t.Errorf("%s\nwant %s", got, want)
-		}
-	}
-}

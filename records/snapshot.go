@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
@@ -25,8 +24,6 @@ type Snapshot struct {
 	still  []string
 	// generation counts the snapshots since the first; each is the id of its edits of zones.
 	generation uint32
-	// servers counts the NS Records that name a server, by reporter.noteServer's keys.
-	servers tree.Map[int]
 	// complete is true where every source has been listed, allRead where owner.AllRead reports so.
 	complete, allRead bool
 	// unread are the lines of the registry whose objects cannot be read.

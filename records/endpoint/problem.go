@@ -69,11 +69,9 @@ const (
 	reasonForbiddenClass = "ForbiddenClass"
 	ReasonTTL            = "DifferentTTL"
 	reasonStrings        = "SeveralStrings"
-	ReasonNoAddress      = "NoAddress"
 	ReasonMismatch       = "DelegationMismatch"
 	ReasonHidden         = "Hidden"
 	reasonReserved       = "ReservedName"
-	ReasonWraps          = "SerialWraps"
 	ReasonServedInPart   = api.ServedInPart
 	ReasonServed         = "Served"
 )

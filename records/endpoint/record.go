@@ -137,18 +137,6 @@ func delegates(s *Zones, rec *api.Record, origin string) bool {
 	return up != nil && up.Object != nil && up.Object.Name == rec.Parent
 }
 
-// Speaks reports whether there may be something to say of a Record that is served, whatever
-// else there is at its name.
-func (r *Record) Speaks() bool {
-	switch r.RR.(type) {
-	case *dns.TXT:
-		return r.Unquoted() != nil
-	case *dns.NS:
-		return true // its server may have no address
-	}
-	return false
-}
-
 // Older orders Records by the age of their objects, then by kind, as Contender.Older does; 0
 // means that they are of one object.
 func (r *Record) Older(o *Record) int {

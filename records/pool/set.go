@@ -17,8 +17,6 @@ type Data interface {
 	Has(fam Family) bool
 	// Types returns the types of the records that answers begin with.
 	Types() []uint16
-	// Addressed reports whether the name itself has addresses.
-	Addressed() bool
 	// AppendKnown appends the addresses that do not depend on the client.
 	AppendKnown(rrs []dns.RR) []dns.RR
 	// FailsOpen returns the codes of those clients for whom nothing is better than down at this moment; all is true where
@@ -129,8 +127,6 @@ func (s *Set) Types() (all []uint16) {
 	}
 	return all
 }
-
-func (s *Set) Addressed() bool { return len(s.RRs) > 0 && !s.Alias() }
 
 func (s *Set) AppendKnown(rrs []dns.RR) []dns.RR {
 	if s.Alias() {

@@ -133,12 +133,6 @@ func (v *View) Types() (all []uint16) {
 	return all
 }
 
-func (v *View) Addressed() bool {
-	return slices.ContainsFunc(v.Pool.Members, func(m Member) bool {
-		return m.leaf != nil && m.Len() > 0 && (v.Flat || m.cnames <= v.Skip)
-	})
-}
-
 func (v *View) AppendKnown(rrs []dns.RR) []dns.RR {
 	m := &v.Pool.Members[0]
 	if len(v.Pool.Members) > 1 || m.cnames != 0 || m.leaf == nil {

@@ -45,11 +45,7 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 	}
 	for _, r := range p.Records {
 		z := s.Served[s.Table.Index[r.Zone()]]
-		loss := s.lossOf(z, r, losses)
-		if loss == nil {
-			loss = s.lacksAddress(r)
-		}
-		switch {
+		switch loss := s.lossOf(z, r, losses); {
 		case loss == nil:
 			v.TotalRecords++
 		case loss.KeepsOut():

@@ -7,7 +7,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
-	"github.com/miekg/dns"
 )
 
 // zoneVerdict returns the verdict on a Zone; nil for none.
@@ -30,7 +29,6 @@ func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
 	if a.Zone.Fault != "" {
 		said = said.And(&endpoint.Problem{Reason: endpoint.ReasonServedInPart, Message: a.Zone.Fault})
 	}
-	said = said.And(z.Wraps(a.Zone.Kept))
 	if z.StandsIn() {
 		none := endpoint.Problemf(endpoint.ReasonNoNameservers,
 			"no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.MName()))
@@ -62,9 +60,6 @@ func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verd
 	}
 	if said == nil {
 		said = r.Unquoted()
-	}
-	if said == nil {
-		said = s.lacksAddress(r)
 	}
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
@@ -117,10 +112,10 @@ func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 			for _, n := range z.Nodes.All() {
 				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 // by far the most
 				for _, r := range n.Records {
-					if r.Kind != 0 || quiet && !r.Speaks() {
+					if r.Kind != 0 || quiet && r.Unquoted() == nil {
 						continue
 					}
-					if (z.LossOf(n, r, losses) != nil || r.Unquoted() != nil || s.lacksAddress(r) != nil) && !yield(r) {
+					if (z.LossOf(n, r, losses) != nil || r.Unquoted() != nil) && !yield(r) {
 						return
 					}
 				}
@@ -138,18 +133,4 @@ func (s *View) ParentOf(r *endpoint.Record) string {
 		return at.Object.Name
 	}
 	return ""
-}
-
-// lacksAddress says that nobody can find the server of an NS Record: its name lies in a zone
-// served here that has no address of it. nil where that is not so.
-func (s *View) lacksAddress(r *endpoint.Record) *endpoint.Problem {
-	ns, ok := r.RR.(*dns.NS)
-	if !ok {
-		return nil
-	}
-	z := s.Zone(ns.Ns)
-	if z == nil || z.KnowsAddress(r.Name, ns.Ns) {
-		return nil
-	}
-	return endpoint.Problemf(endpoint.ReasonNoAddress, "the name server %s lies in the zone %s, which is served here and has no address of it: give it an A or AAAA record; a CNAME is none (RFC 2181 §10.3)", endpoint.TrimDot(ns.Ns), endpoint.TrimDot(z.Origin()))
 }

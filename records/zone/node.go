@@ -8,37 +8,10 @@ import (
 // Flat reports whether the steered data of n stand beside other data: a CNAME among them is no answer.
 func (n *Node) Flat() bool { return n.Static != nil && n.Steered.Owner != nil }
 
-// KnowsAddress reports whether a name server of owner, which lies in the zone, has addresses
-// there, or may have some below another cut.
-func (z *Zone) KnowsAddress(owner, server string) bool {
-	if n, ok := z.Nodes.Get(server); ok && n.Addressed() {
-		return true
-	}
-	switch n, turn := z.Search(server, dns.TypeA); {
-	case turn != nil: // below another cut, whoever serves that knows
-		return OfType(turn.Static, dns.TypeDNAME) == nil && turn.Name != owner
-	default:
-		return n != nil && n.Addressed()
-	}
-}
-
-// Addressed reports whether n itself has addresses: a CNAME that leads to some is none.
-func (n *Node) Addressed() bool {
-	return OfType(n.Static, dns.TypeA) != nil || OfType(n.Static, dns.TypeAAAA) != nil || n.Steered.Data != nil && n.Steered.Data.Addressed()
-}
-
 // Node returns what the zone has at a name; nil for nothing.
 func (z *Zone) Node(name string) *Node {
 	n, _ := z.Nodes.Get(name)
 	return n
-}
-
-// Existing returns the node of a name that exists; nil for none.
-func Existing(z *Zone, name string) *Node {
-	if n, ok := z.Nodes.Get(name); ok && !n.Void {
-		return n
-	}
-	return nil
 }
 
 // Listed reports whether lists show a node: it has data of its own, and is no part of a host's chain.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"math"
 	"math/bits"
 	"slices"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
@@ -200,19 +198,6 @@ func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.T
 		return next
 	}
 	return serial
-}
-
-// Wraps says that the zone's serial is the last that there is, or has gone past it since its
-// Zone's status was written with kept (RFC 1982 §3.1): the number looks lower then, and is not.
-// nil for neither.
-func (z *Zone) Wraps(kept api.Kept) *endpoint.Problem {
-	switch serial := z.Keep().Serial; {
-	case serial == math.MaxUint32:
-		return endpoint.Problemf(endpoint.ReasonWraps, "the serial %d is the last there is: after the next change it is a low number again, which secondaries take for a higher one (RFC 1982)", serial)
-	case kept.Serial > serial && newer(serial, kept.Serial):
-		return endpoint.Problemf(endpoint.ReasonWraps, "the serial has gone past %d, the last there is, since the status was written with %d: the number looks lower now, and counts as higher (RFC 1982)", uint32(math.MaxUint32), kept.Serial)
-	}
-	return nil
 }
 
 // newer reports whether a comes after b (RFC 1982 §3.2).
