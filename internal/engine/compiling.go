@@ -44,10 +44,10 @@ func (e *Engine) compileNow() {
 		prev = records.Compile(nil, base, e.settings().opt, begin)
 		in.AcquiredChanged, in.SerialsChanged = nil, nil
 	}
-	p.Snapshot = e.guard.compile(prev, in.Clusters, from, begin, func(clusters []*api.Cluster) *records.Snapshot {
+	p.Snapshot = e.guard.compile(prev, in.Clusters, from, begin, func(clusters []*api.Cluster, whole bool) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
-		return e.structure.compile(prev, in, e.settings().opt, begin)
+		return e.structure.compile(prev, in, e.settings().opt, begin, whole)
 	})
 	if p.Snapshot.Behind() { // it may hold what came from there
 		p.FromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.FromState, e.Current().FromState))))

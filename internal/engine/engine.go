@@ -83,7 +83,7 @@ func New(log Logger, tell Listener) *Engine {
 	e := &Engine{Now: time.Now, Random: rand.Uint64, tell: tell, life: life{log: log, wake: newBell()}}
 	e.clusters.life = &e.life
 	e.now.Store(new(Publication))
-	e.structure.quick = quickCompile
+	e.structure.quick, e.structure.pause = quickCompile, minPause
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.failing = newFailOpens(e.Snapshot)
 	e.failing.follow, e.failing.told = e.TellHealth, func(host, whom string) {

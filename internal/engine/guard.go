@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,7 @@ const (
 type guard struct {
 	period time.Duration // 0 for a guard that does nothing
 	// origins says, by cluster, where the objects of each kind come from that were compiled last: what is missing where they
-	// come from elsewhere is so by the operator's word. reloaded is true where a Corefile counts from this step on.
+	// come from elsewhere is so by the operator's word. reloaded is true from when a Corefile counts until all is compiled under it.
 	origins  map[string]origins
 	reloaded bool
 
@@ -66,15 +67,19 @@ func newGuard(wake func(), log Logger) *guard {
 func (g *guard) holds(cluster string) bool { return g.clusters[cluster] != nil }
 
 // compile compiles clusters, as the feeds published them, with what is missing of them since prev, which may be nil. from says
-// where they come from.
-func (g *guard) compile(prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, now time.Time, compile func([]*api.Cluster) *records.Snapshot) *records.Snapshot {
+// where they come from. Whether a loss is too large takes all of what would be: then compile makes the whole, and not leaves alone.
+func (g *guard) compile(
+	prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, now time.Time,
+	compile func(_ []*api.Cluster, whole bool) *records.Snapshot,
+) *records.Snapshot {
 	steps := g.look(prev, clusters, from, now)
+	due := slices.ContainsFunc(steps, func(s *guardStep) bool { return s.due })
 	render := func() *records.Snapshot {
 		merged := make([]*api.Cluster, len(steps))
 		for i, s := range steps {
 			merged[i] = s.render()
 		}
-		return compile(merged)
+		return compile(merged, due)
 	}
 	snap := render()
 	for _, s := range steps {

@@ -19,7 +19,8 @@ func TestGuardProperty(t *testing.T) {
 	kept := 0
 	for seed := range uint64(120) {
 		synctest.Test(t, func(t *testing.T) {
-			w := &guardWorld{T: t, r: rand.New(rand.NewPCG(seed, 85)), gone: make(map[string]time.Time), feeds: []*fakeSource{{name: "c", place: "c"}, {name: "d", place: "d"}}}
+			w := &guardWorld{T: t, aside: seed%2 == 0, r: rand.New(rand.NewPCG(seed, 85)), gone: make(map[string]time.Time)}
+			w.feeds = []*fakeSource{{name: "c", place: "c"}, {name: "d", place: "d"}}
 			w.truth = []hosts{make(hosts), make(hosts)}
 			w.start()
 			for range 40 {
@@ -43,6 +44,7 @@ func TestGuardProperty(t *testing.T) {
 // guardWorld is hosts in two clusters, under an engine with a guard.
 type guardWorld struct {
 	*testing.T
+	aside bool // structures are compiled beside leaves
 	r     *rand.Rand
 	feeds []*fakeSource
 	truth []hosts
@@ -62,7 +64,10 @@ func (w *guardWorld) start() {
 	for i, f := range w.feeds {
 		w.feeds[i] = &fakeSource{name: f.name, place: f.place}
 	}
-	w.now = beginWith(w.T, "", before, func(_ *Engine, s *settings) { s.opt = simpleOptions(60, "example.com.", "sub.example.com.") }, w.feeds...)
+	w.now = beginWith(w.T, "", before, func(e *Engine, s *settings) {
+		beside(e, w.aside)
+		s.opt = simpleOptions(60, "example.com.", "sub.example.com.")
+	}, w.feeds...)
 	if before != nil {
 		w.check() // before anything is listed
 	}

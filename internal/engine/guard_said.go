@@ -66,7 +66,7 @@ func lossesText(losses map[string]records.Loss) string {
 // noteReload says which zones lose much because the configuration takes it away: that is the operator's word, and not held.
 func (g *guard) noteReload(prev, snap *records.Snapshot, steps []*guardStep) {
 	word := g.reloaded || slices.ContainsFunc(steps, func(s *guardStep) bool { return s.unread })
-	if g.reloaded = false; !word || prev == nil {
+	if g.reloaded = word && snap.Behind(); !word || snap.Behind() || prev == nil {
 		return
 	}
 	losses := prev.Losses(snap)

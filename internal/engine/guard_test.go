@@ -142,10 +142,63 @@ func TestGuardKindsTogether(t *testing.T) {
 	}
 }
 
-// guardedTest runs a test of an engine on one source in a bubble.
-func guardedTest(t *testing.T, test func(*fakeSource, *running)) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fakeSource{name: "c", place: "api"}
-		test(f, begin(t, "", nil, f))
+// TestGuardZone: a list lacks the Zone of ten Records, which is held, also where structures are compiled beside leaves (what would be
+// lost was looked for among the leaves alone, and the Zone went).
+func TestGuardZone(t *testing.T) {
+	guardedTest(t, func(f *fakeSource, r *running) {
+		send := func(zones ...*api.Zone) {
+			c := f.cluster(nil)
+			for k := range c.Listings {
+				c.Listings[k] = api.Listed
+			}
+			e := c.Zones.Edit()
+			for _, z := range zones {
+				e.Set(z.Name, z)
+			}
+			if c.Zones = e.Map(); f.last != nil {
+				c.Records = f.last.Records
+			} else {
+				e := c.Records.Edit()
+				for i := range 10 {
+					m := api.Meta{Name: fmt.Sprint("ns/h", i), Cluster: "c"}
+					e.Set(m.Name, &api.Record{Meta: m, DomainName: fmt.Sprint("h", i), Parent: "ns/z", Type: "A", Class: "IN", RData: "192.0.2.1"})
+				}
+				c.Records = e.Map()
+			}
+			f.send(c)
+		}
+		expect := func(when, answer string, held int) {
+			t.Helper()
+			r.expect(when, "h0.sub="+answer)
+			if n := r.held("sub.example.com."); n != held {
+				t.Errorf("%s: %d names are held", when, n)
+			}
+		}
+		all := []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}
+		zone := &api.Zone{Meta: api.Meta{Name: "ns/z", Cluster: "c"}, DomainName: "sub.example.com.", TTL: 60, Delegations: all}
+		send(zone)
+		expect("first", "192.0.2.1", 0)
+		f.unseen = func(api.Ref) bool { return true }
+		send()
+		expect("gathered", "192.0.2.1", 0)
+		wait(gatherTime)
+		expect("decided", "192.0.2.1", 10)
+		wait(DefaultGuard)
+		expect("at the end", "NXDOMAIN", 0)
+		send(zone)
+		expect("back", "192.0.2.1", 0)
+		f.unseen = nil
+		send()
+		expect("deleted", "NXDOMAIN", 0)
 	})
+}
+
+// guardedTest runs a test of an engine on one source in a bubble, also with structures compiled beside leaves.
+func guardedTest(t *testing.T, test func(*fakeSource, *running)) {
+	for _, aside := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &fakeSource{name: "c", place: "api"}
+			test(f, beginWith(t, "", nil, func(e *Engine, _ *settings) { beside(e, aside) }, f))
+		})
+	}
 }

@@ -110,6 +110,13 @@ func beginWith(t *testing.T, dir string, before *running, set func(*Engine, *set
 	return r
 }
 
+// beside has e compile all structures beside leaves, and without a pause, or none.
+func beside(e *Engine, all bool) {
+	if e.structure.pause = 0; all {
+		e.structure.quick = 0
+	}
+}
+
 // apply puts s in force, and stops e when the test ends.
 func apply(t *testing.T, e *Engine, s *settings, feeds ...*fakeSource) {
 	for _, f := range feeds {

@@ -33,11 +33,13 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			for i, part := range strings.Split(strings.ReplaceAll(string(text), "\n== ", "\n==\n# "), "\n==\n") {
 				for _, text := range variants(part) {
-					dir := t.TempDir()
-					synctest.Test(t, func(t *testing.T) {
-						w := &world{running: &running{t: t}, dir: dir, part: fmt.Sprintf("%s, part %d", file, i+1)}
-						w.play(text)
-					})
+					for _, aside := range []bool{false, true} {
+						dir := t.TempDir()
+						synctest.Test(t, func(t *testing.T) {
+							w := &world{running: &running{t: t}, dir: dir, part: fmt.Sprintf("%s, part %d, aside %v", file, i+1, aside), aside: aside}
+							w.play(text)
+						})
+					}
 				}
 			}
 		})
@@ -63,9 +65,10 @@ func variants(part string) (all []string) {
 	return all
 }
 
-// world is a server with its sources. running is nil before the first start.
+// world is a server with its sources. running is nil before the first start. With aside, structures are compiled beside leaves.
 type world struct {
 	*running
+	aside           bool
 	dir, part, line string
 	chain           string                 // that was looked at first
 	sources         map[string]*fakeSource // of the Corefile
@@ -316,7 +319,8 @@ func (w *world) begin(before *running, words []string) {
 		sets = append(sets, set)
 	}
 	w.sources, w.secrets = sources, secrets
-	w.running = beginWith(w.t, dir, before, func(_ *Engine, s *settings) {
+	w.running = beginWith(w.t, dir, before, func(e *Engine, s *settings) {
+		beside(e, w.aside)
 		for _, set := range sets {
 			set(s)
 		}

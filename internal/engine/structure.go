@@ -12,6 +12,7 @@ import (
 // whoever holds the engine's compiling.
 type structure struct {
 	quick time.Duration // what takes less is compiled at once
+	pause time.Duration // the shortest
 	took  time.Duration // what compiling from nothing took last
 	next  time.Time     // before that, none begins
 	alarm alarm         // rings at next
@@ -28,15 +29,18 @@ type aside struct {
 
 const (
 	quickCompile = 50 * time.Millisecond
-	// The pause after a structure was compiled aside is the larger of minPause and pauses times what that took.
+	// The pause after a structure was compiled aside is at least minPause, and pauses times what that took.
 	minPause = time.Second
 	pauses   = 4
 )
 
-// compile compiles in after prev, which may be nil: as much of it as can be had at once.
-func (s *structure) compile(prev *records.Snapshot, in api.Objects, opt *records.Options, now time.Time) *records.Snapshot {
+// compile compiles in after prev, which may be nil: all of it, or as much as can be had at once.
+func (s *structure) compile(prev *records.Snapshot, in api.Objects, opt *records.Options, now time.Time, whole bool) *records.Snapshot {
 	a := s.aside
 	switch {
+	case whole:
+		s.aside = nil
+		return records.Compile(prev, in, opt, now)
 	case a != nil && a.base.Load() != nil:
 		a.used = true
 		return records.Rebase(a.base.Load(), prev, in.After(&a.since), opt, now)
@@ -59,7 +63,7 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 	case a == nil:
 	case a.used:
 		s.aside, s.took = nil, a.took
-		s.next = now.Add(max(minPause, pauses*s.took))
+		s.next = now.Add(max(s.pause, pauses*s.took))
 	default:
 		a.since = in.After(&a.since)
 	}
