@@ -2,8 +2,6 @@ package api_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
@@ -42,70 +39,81 @@ func as(t *testing.T, s *kubetest.Server, obj *unstructured.Unstructured, versio
 	return s.Resource(t, other)
 }
 
+// TestSchemaRules gives the API server the cases of testdata that say what it answers.
 func TestSchemaRules(t *testing.T) {
 	s := server(t)
 	namespace := s.Namespace(t)
-	for i, r := range allRules() {
-		t.Run(r.name, func(t *testing.T) {
-			obj, resource := in(t, s, namespace, r.text())
-			obj.SetName(fmt.Sprintf("p%d", i))
-			_, err := resource.Create(t.Context(), obj, metav1.CreateOptions{})
-			switch {
-			case r.refused == "" && err != nil:
-				t.Errorf("refused: %v", err)
-			case r.refused != "" && err == nil:
-				t.Errorf("accepted; it should be refused with %q", r.refused)
-			case err != nil && !strings.Contains(err.Error(), r.refused):
-				t.Errorf("refused with\n%v\nwhich does not say %q", err, r.refused)
+	n := 0
+	for _, file := range files(t) {
+		for _, w := range cases(t, file) {
+			for kind, text := range w.everywhere() {
+				if n++; !w.sent {
+					continue
+				}
+				t.Run(kind.String()+"/"+w.name, func(t *testing.T) {
+					obj, resource := in(t, s, namespace, text)
+					obj.SetName(fmt.Sprintf("p%d", n))
+					_, err := resource.Create(t.Context(), obj, metav1.CreateOptions{})
+					switch {
+					case w.refused == "" && err != nil:
+						t.Errorf("refused: %v", err)
+					case w.refused != "" && err == nil:
+						t.Errorf("accepted; it should be refused with %q", w.refused)
+					case err != nil && !strings.Contains(err.Error(), w.refused):
+						t.Errorf("refused with\n%v\nwhich does not say %q", err, w.refused)
+					}
+				})
 			}
-		})
+		}
 	}
 }
 
-const delegateMessage = "delegate is immutable"
-
-// TestDelegateChanges are the cases behind D.
-func TestDelegateChanges(t *testing.T) {
+// TestImmutableFields: delegate stays as it is (case D), and so does a zoneID once it is set, in both versions.
+func TestImmutableFields(t *testing.T) {
 	s := server(t)
 	namespace := s.Namespace(t)
-	yes, no := true, false
-	for i, test := range []struct {
-		from, to *bool
-		ok       bool
-	}{
-		{nil, &no, true},
-		{nil, &yes, false},
-		{&no, nil, true},
-		{&no, &yes, false},
-		{&yes, nil, false},
-		{&yes, &no, false},
-		{&yes, &yes, true},
-	} {
-		show := func(b *bool) string {
-			if b == nil {
-				return "nil"
-			}
-			return fmt.Sprint(*b)
+	policy := func(field string) string {
+		return "apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: p}\nspec: {TARGET, " + field + "}"
+	}
+	record := func(version string) func(string) string {
+		return func(field string) string {
+			return "apiVersion: kuadrant.io/" + version + "\nkind: DNSRecord\nmetadata: {name: p}\nspec: {rootHost: a.example.org, " + field + "}"
 		}
-		t.Run(show(test.from)+" to "+show(test.to), func(t *testing.T) {
-			obj, policies := in(t, s, namespace, rule{}.text())
-			obj.SetName(fmt.Sprintf("d%d", i))
-			set := func(b *bool) {
-				unstructured.RemoveNestedField(obj.Object, "spec", "delegate")
-				if b != nil {
-					if err := unstructured.SetNestedField(obj.Object, *b, "spec", "delegate"); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			set(test.from)
-			obj, err := policies.Create(t.Context(), obj, metav1.CreateOptions{})
+	}
+	alpha1, alpha2 := record("v1alpha1"), record("v1alpha2")
+	const delegate, zoneID = "delegate is immutable", "zoneID cannot change once it is set"
+	for i, c := range []struct {
+		object          func(field string) string
+		from, to, error string
+	}{
+		{policy, "", "delegate: false", ""},
+		{policy, "", "delegate: true", delegate},
+		{policy, "delegate: false", "", ""},
+		{policy, "delegate: false", "delegate: true", delegate},
+		{policy, "delegate: true", "", delegate},
+		{policy, "delegate: true", "delegate: false", delegate},
+		{policy, "delegate: true", "delegate: true", ""},
+		{alpha1, "", "zoneID: a", ""},
+		{alpha1, "zoneID: ''", "zoneID: a", ""},
+		{alpha1, "zoneID: a", "zoneID: a", ""},
+		{alpha1, "zoneID: a", "zoneID: b", zoneID},
+		{alpha1, "zoneID: a", "zoneID: ''", zoneID},
+		{alpha1, "zoneID: a", "", zoneID},
+		{alpha2, "", "zoneID: a", ""},
+		{alpha2, "zoneID: a", "zoneID: b", zoneID},
+		{alpha2, "zoneID: a", "", zoneID},
+	} {
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			obj, resource := in(t, s, namespace, expand(c.object(c.from)))
+			obj.SetName(fmt.Sprintf("i%d", i))
+			made, err := resource.Create(t.Context(), obj, metav1.CreateOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			set(test.to)
-			_, err = policies.Update(t.Context(), obj, metav1.UpdateOptions{})
-			if test.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), delegateMessage) {
+			next, _ := in(t, s, namespace, expand(c.object(c.to)))
+			made.Object["spec"] = next.Object["spec"]
+			_, err = resource.Update(t.Context(), made, metav1.UpdateOptions{})
+			if (c.error == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.error) {
 				t.Errorf("update: %v", err)
 			}
 		})
@@ -261,7 +269,8 @@ status:
 // still be labelled through it, but not be changed into another such object.
 func TestV1ObjectThroughV1alpha2(t *testing.T) {
 	s := server(t)
-	obj, v1 := in(t, s, s.Namespace(t), rule{spec: "  loadBalancing: {geo: IE}"}.text())
+	obj, v1 := in(t, s, s.Namespace(t), expand(
+		"apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: p}\nspec: {TARGET, loadBalancing: {geo: IE}}"))
 	if _, err := v1.Create(t.Context(), obj, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -280,99 +289,5 @@ func TestV1ObjectThroughV1alpha2(t *testing.T) {
 	if _, err := alpha.Update(t.Context(), read, metav1.UpdateOptions{}); err == nil ||
 		!strings.Contains(err.Error(), "routingStrategy is required") {
 		t.Errorf("change without a strategy: %v", err)
-	}
-}
-
-// TestDesignDocumentExamples applies the examples of the design document on
-// single-cluster DNSPolicy as they stand, one after the other.
-func TestDesignDocumentExamples(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(kubetest.ModuleRoot(), "../shared/seeds/002_*.txt"))
-	if err != nil || len(files) != 1 {
-		t.Skipf("the design document is not beside this checkout: %v, %v", files, err)
-	}
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := server(t)
-	applied := make(map[string]int)
-	for _, example := range examples(t, string(text)) {
-		t.Run(example.name, func(t *testing.T) {
-			for _, obj := range s.Apply(t, example.text) {
-				applied[obj.GetKind()]++
-				checkExample(t, obj)
-			}
-		})
-	}
-	if applied["DNSPolicy"] != 3 || applied["Gateway"] != 2 || applied["DNSRecord"] != 2 {
-		t.Errorf("applied %v", applied)
-	}
-}
-
-type example struct{ name, text string }
-
-// examples returns the YAML blocks of policies, Gateways and DNSRecords with a name,
-// by the heading that they follow.
-func examples(t *testing.T, text string) []example {
-	t.Helper()
-	var list []example
-	for part := range strings.SplitSeq(text, "**Example ") {
-		e := example{name: "example " + part[:1]}
-		blocks := strings.Split(part, "```")
-		for i := 1; i < len(blocks); i += 2 {
-			block := strings.TrimPrefix(blocks[i], "yaml")
-			var obj struct {
-				Kind     string
-				Metadata struct{ Name string }
-			}
-			if err := yaml.Unmarshal([]byte(block), &obj); err != nil {
-				t.Fatal(err)
-			}
-			if obj.Kind == "DNSPolicy" || obj.Kind == "Gateway" || obj.Kind == "DNSRecord" && obj.Metadata.Name != "" {
-				e.text += "---\n" + block
-			}
-		}
-		if e.text != "" {
-			list = append(list, e)
-		}
-	}
-	return list
-}
-
-// checkExample decodes what the server holds of an example.
-func checkExample(t *testing.T, obj *unstructured.Unstructured) {
-	t.Helper()
-	text, err := obj.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if obj.GetKind() == "Gateway" {
-		g, err := api.DecodeGateway("c", text)
-		if err != nil || g.Fault != "" {
-			t.Fatal(err, g)
-		}
-		if len(g.Listeners) != 1 || g.Listeners[0].Hostname != "myapp.mn.hcpapps.net" || len(g.Addresses) == 0 ||
-			g.Addresses[0].Value != "172.31.200.0" {
-			t.Errorf("%+v", g)
-		}
-		return
-	}
-	if obj.GetKind() == "DNSRecord" {
-		r, err := api.DecodeDNSRecord("c", text)
-		if err != nil || r.Fault+r.Invalid != "" || r.RootHost != "myapp.mn.hcpapps.net." || r.Provider.Name != "my-route53-credentials" ||
-			len(r.Endpoints) != 1 || r.Endpoints[0].TTL != 60 || r.Endpoints[0].Targets[0] != "172.31.200.0" {
-			t.Errorf("%+v, %v", r, err)
-		}
-		return
-	}
-	p, err := api.DecodePolicy("c", text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Fault != "" || p.Invalid != "" || p.Strategy != api.Simple || p.Target.Name != "prod-web" {
-		t.Errorf("%+v", p)
-	}
-	if served := p.Provider.ServedHere(); served != (p.Provider.Kind == "Secret") || served == (p.Provider.Kind == "ExternalDNS") {
-		t.Errorf("provider %+v, served %v", p.Provider, served)
 	}
 }

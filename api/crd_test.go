@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +19,10 @@ import (
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
 
-const policyCRD = "config/crd/kuadrant.io_dnspolicies.yaml"
+const (
+	policyCRD    = "config/crd/kuadrant.io_dnspolicies.yaml"
+	dnsRecordCRD = "config/crd/kuadrant.io_dnsrecords.yaml"
+)
 
 // TestCRDsAreGenerated runs the command that api/v1/doc.go gives to go generate,
 // into another directory, and compares.
@@ -64,8 +66,8 @@ func TestCRDsAreGenerated(t *testing.T) {
 func TestCRDConditions(t *testing.T) {
 	s := server(t)
 	for file, version := range map[string]string{
-		policyCRD: "v1", probeCRD: "v1alpha1", zoneCRD: "v1alpha1", recordCRD: "v1alpha1",
-		dnsRecordCRD: "v1alpha1",
+		policyCRD: "v1", dnsRecordCRD: "v1alpha1", "config/crd/kuadrant.io_dnshealthcheckprobes.yaml": "v1alpha1",
+		"config/crd/kubi.zone_zones.yaml": "v1alpha1", "config/crd/kubi.zone_records.yaml": "v1alpha1",
 	} {
 		text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), file))
 		if err != nil {
@@ -162,155 +164,5 @@ func TestCRDVersionsHaveTheSameFields(t *testing.T) {
 		if !slices.Equal(fields[stored], fields["v1alpha2"]) {
 			t.Errorf("%s: %s %v\nv1alpha2 %v", file, stored, fields[stored], fields["v1alpha2"])
 		}
-	}
-}
-
-// rule is one object to which the schema says yes or no. Decoding must say the
-// same, because objects also come from files and through other CRDs.
-type rule struct {
-	name, version string // version "" stands for v1
-	spec          string // targetRef is added where it is not there
-	refused       string // part of the message; "" where it is accepted
-	schemaAlone   bool   // what only the schema refuses
-	decodeAlone   bool   // what only decoding refuses
-	kind          string // "" stands for DNSPolicy; of others, spec is in braces
-}
-
-func (r rule) text() string {
-	switch r.kind {
-	case "DNSHealthCheckProbe", "DNSRecord":
-		return "apiVersion: kuadrant.io/" + cmp.Or(r.version, "v1alpha1") + "\nkind: " + r.kind + "\nmetadata: {name: p}\nspec: " + r.spec
-	case "Zone", "Record":
-		return "apiVersion: kubi.zone/v1alpha1\nkind: " + r.kind + "\nmetadata: {name: p}\nspec: " + r.spec
-	}
-	version, spec := r.version, r.spec
-	if version == "" {
-		version = "v1"
-	}
-	if !strings.Contains(spec, "targetRef") {
-		spec = targetRef + spec
-	}
-	return "apiVersion: kuadrant.io/" + version + "\nkind: DNSPolicy\nmetadata: {name: p}\nspec:\n" + spec
-}
-
-func rules() []rule {
-	const exclude = "exclude each other: keep one of them"
-	const provider = "\n  providerRef: {name: x}"
-	list := []rule{
-		{name: "minimal"},
-		{name: "no target", spec: "  #targetRef\n  delegate: false", refused: "spec.targetRef: Required value"},
-		{
-			name: "target without a name", spec: "  targetRef: {group: gateway.networking.k8s.io, kind: Gateway}",
-			refused: "spec.targetRef.name: Required value",
-		},
-		{
-			name: "target group", spec: "  targetRef: {group: apps, kind: Gateway, name: web}",
-			refused: "Invalid targetRef.group. The only supported value is 'gateway.networking.k8s.io'",
-		},
-		{
-			name: "target kind", spec: "  targetRef: {group: gateway.networking.k8s.io, kind: Service, name: web}",
-			refused: "Invalid targetRef.kind. The only supported values are 'Gateway'",
-		},
-
-		{name: "weight", spec: "  loadBalancing: {weight: 0}"},
-		{name: "negative weight", spec: "  loadBalancing: {weight: -1}", refused: "should be greater than or equal to 0"},
-		{name: "huge weight", spec: "  loadBalancing: {weight: 2147483648}", refused: "should be less than or equal to 2147483647"},
-		{
-			name: "negative default weight", spec: "  loadBalancing: {weighted: {defaultWeight: -1}}",
-			refused: "should be greater than or equal to 0",
-		},
-		{
-			name: "negative custom weight", spec: "  loadBalancing: {weighted: {custom: [{value: a, weight: -1}]}}",
-			refused: "should be greater than or equal to 0",
-		},
-		{name: "custom weights", spec: "  loadBalancing: {weighted: {custom: [{value: a, weight: 1}, {selector: {matchLabels: {a: " +
-			"b}}, weight: 2}]}}"},
-		{
-			name: "custom weight for nobody", spec: "  loadBalancing: {weighted: {custom: [{weight: 1}]}}",
-			refused: "set either selector, for the labels of the Gateway, or value",
-		},
-		{
-			name: "custom weight for two", spec: "  loadBalancing: {weighted: {custom: [{value: a, selector: {}, weight: 1}]}}",
-			refused: "set either selector, for the labels of the Gateway, or value",
-		},
-		{name: "custom weight without one", spec: "  loadBalancing: {weighted: {custom: [{value: a}]}}", refused: "weight: Required value"},
-		{name: "two weights that agree", spec: "  loadBalancing: {weight: 5, weighted: {defaultWeight: 5}}"},
-		{
-			name: "two weights that differ", spec: "  loadBalancing: {weight: 5, weighted: {defaultWeight: 6}}",
-			refused: "weight and weighted.defaultWeight mean the same and differ: keep one of them",
-		},
-		{name: "geo as text", spec: "  loadBalancing: {geo: IE, defaultGeo: true}"},
-		{name: "geo as object", spec: "  loadBalancing: {geo: {defaultGeo: IE}}"},
-
-		{name: "strategy", spec: "  routingStrategy: random", refused: `supported values: "simple", "weightedGeo", "loadbalanced"`},
-		{name: "v1alpha2 simple", version: "v1alpha2", spec: "  routingStrategy: simple" + provider},
-		{name: "v1alpha2 weightedGeo", version: "v1alpha2", spec: "  routingStrategy: weightedGeo" + provider},
-		{name: "v1alpha2 loadbalanced", version: "v1alpha2", spec: "  routingStrategy: loadbalanced\n  providerSelector: {matchLabels: {a: b}}"},
-		{
-			name: "v1alpha2 without a strategy", version: "v1alpha2", spec: "  providerRef: {name: x}",
-			refused: "routingStrategy is required: write simple or weightedGeo", schemaAlone: true,
-		},
-		{
-			name: "v1alpha2 without a provider", version: "v1alpha2", spec: "  routingStrategy: simple",
-			refused: "providerRef or providerSelector is required: name the provider's Secret, or select Secrets by label", schemaAlone: true,
-		},
-		{name: "v1alpha2 negative weight", version: "v1alpha2", spec: "  routingStrategy: simple" + provider +
-			"\n  loadBalancing: {weighted: {defaultWeight: -1}}", refused: "should be greater than or equal to 0"},
-		{name: "v1alpha2 two ways", version: "v1alpha2", spec: "  routingStrategy: simple\n  providerSelector: {}" + provider, refused: exclude},
-
-		{name: "two providerRefs", spec: "  providerRefs: [{name: a}, {name: b}]", refused: "Too many: 2: must have at most 1 item"},
-		{name: "providerRefs without a name", spec: "  providerRefs: [{}]", refused: "name: Required value"},
-		{name: "no providerRefs and a providerRef", spec: "  providerRefs: []\n  providerRef: {name: a}"},
-		{name: "providerRefs and providerRef", spec: "  providerRefs: [{name: a}]\n  providerRef: {name: a}", refused: exclude},
-		{
-			name: "providerRefs and providerSelector", spec: "  providerRefs: [{name: a}]\n  providerSelector: {matchLabels: {a: b}}",
-			refused: exclude,
-		},
-		{
-			name: "ManagedZone", spec: "  providerRef: {name: z, kind: ManagedZone}",
-			refused: "kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead",
-		},
-		{name: "ExternalDNS", spec: "  providerRef: {name: external-dns, kind: ExternalDNS}"},
-		{
-			name: "delegate with providerRefs", spec: "  delegate: true\n  providerRefs: [{name: a}]",
-			refused: "delegate=true and providerRefs are mutually exclusive",
-		},
-		{name: "no delegate with providerRefs", spec: "  delegate: false\n  providerRefs: [{name: a}]"},
-
-		{name: "20 exclusions", spec: "  excludeAddresses: [" + strings.Repeat("192.0.2.1, ", 19) + "192.0.2.0/24]"},
-		{name: "C8", spec: "  excludeAddresses: [" + strings.Repeat("192.0.2.1, ", 20) + "192.0.2.1]", refused: "must have at most 20 items"},
-
-		{name: "empty health check", spec: "  healthCheck: {}"},
-		{name: "path and endpoint that agree", spec: "  healthCheck: {path: /ok, endpoint: /ok}"},
-		{
-			name: "path and endpoint that differ", spec: "  healthCheck: {path: /ok, endpoint: /no}",
-			refused: "path and endpoint mean the same and differ: keep one of them",
-		},
-	}
-	for _, c := range checkRules() {
-		c.spec = "  healthCheck: {" + c.spec + "}"
-		list = append(list, c)
-	}
-	for _, c := range pathRules("endpoint") {
-		c.spec = "  healthCheck: {" + c.spec + "}"
-		list = append(list, c)
-	}
-	return list
-}
-
-// allRules are those of all kinds.
-func allRules() []rule {
-	return slices.Concat(rules(), probeRules(), zoneRules(), recordRules(), dnsRecordRules())
-}
-
-// TestDecodingAgreesWithTheSchema decodes the objects of TestSchemaRules.
-func TestDecodingAgreesWithTheSchema(t *testing.T) {
-	for _, r := range allRules() {
-		t.Run(r.name, func(t *testing.T) {
-			invalid, fault := r.decode(t)
-			if refused := invalid != "" || fault != ""; refused != (r.refused != "" && !r.schemaAlone || r.decodeAlone) {
-				t.Errorf("invalid %q, fault %q; the schema says %q", invalid, fault, r.refused)
-			}
-		})
 	}
 }

@@ -50,10 +50,7 @@ func written(object any) any {
 // CheckReread checks that an object is read back as it was written.
 func CheckReread(t *testing.T, object any) {
 	t.Helper()
-	for kind, o := range [NumKinds]any{
-		new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord),
-		new(DNSEndpoint), new(Secret),
-	} {
+	for kind, o := range zeros() {
 		if reflect.TypeOf(o) == reflect.TypeOf(object) {
 			checkReread(t, Kind(kind), object)
 		}
@@ -67,12 +64,16 @@ func checkReread(t *testing.T, kind Kind, object any) {
 	}
 }
 
+// zeros are empty objects of all kinds.
+func zeros() [NumKinds]any {
+	return [NumKinds]any{
+		new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord), new(DNSEndpoint), new(Secret),
+	}
+}
+
 // examples are objects of all kinds in which every field is set.
 func examples(t *testing.T) [NumKinds]any {
-	all := [NumKinds]any{
-		new(Gateway), new(DNSPolicy), new(HealthCheckProbe), new(Zone), new(Record), new(DNSRecord),
-		new(DNSEndpoint), new(Secret),
-	}
+	all := zeros()
 	for _, o := range all {
 		fill(t, reflect.ValueOf(o).Elem(), "")
 		m := o.(Object).Metadata()
@@ -164,26 +165,6 @@ func TestOddTexts(t *testing.T) {
 			Meta: Meta{Name: "n/p", Cluster: "c" + text}, Geo: text,
 			HealthCheck: &HealthCheck{Path: text, Interval: time.Second},
 		})
-	}
-}
-
-// TestSelectors: selectors select the same after they were written.
-func TestSelectors(t *testing.T) {
-	for _, doc := range []string{
-		`{}`, `{"matchLabels":{"a":"b","c":""}}`, `{"matchExpressions":[{"key":"a","operator":"Exists"},{"key":"b","operator":"DoesNotExist"}]}`,
-		`{"matchExpressions":[{"key":"a","operator":"In","values":["z","b","z"]},{"key":"a","operator":"NotIn","values":["b"]}]}`,
-		`{"matchExpressions":[{"key":"a","operator":"Bad"}]}`,
-	} {
-		p, err := DecodePolicy("c",
-			[]byte(`{"metadata":{"namespace":"n","name":"p"},"spec":{"targetRef":{"kind":"Gateway","name":"g"},"routingStrategy":"simple","providerSelector":`+doc+
-				`,"loadBalancing":{"weighted":{"custom":[{"selector":`+doc+`,"weight":5}]}}}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.Provider.Selector == nil {
-			t.Errorf("%s: no selector", doc)
-		}
-		checkReread(t, KindDNSPolicy, p)
 	}
 }
 

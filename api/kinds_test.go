@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -47,39 +48,17 @@ func TestClusterComplete(t *testing.T) {
 // TestClusterTrees: what is done with the objects of one kind concerns neither
 // the other kinds nor clusters that have had the same tree.
 func TestClusterTrees(t *testing.T) {
-	const text = `{"metadata":{"namespace":"ns","name":"NAME","labels":{"kuadrant.io/probe-headers":"true"}}}`
 	full := func(names ...string) *api.Cluster {
-		c := new(api.Cluster)
-		gateways, policies, probes, secrets := c.Gateways.Edit(), c.Policies.Edit(), c.Probes.Edit(), c.Secrets.Edit()
-		zones, records, dnsRecords, endpoints := c.Zones.Edit(), c.Records.Edit(), c.DNSRecords.Edit(), c.DNSEndpoints.Edit()
-		for _, name := range names {
-			namespace, bare, _ := strings.Cut(name, "/")
-			json := []byte(strings.NewReplacer("ns", namespace, "NAME", bare).Replace(text))
-			g, err := api.DecodeGateway("c", json)
-			if err != nil {
-				t.Fatal(err)
+		c := &api.Cluster{Name: "c"}
+		l := api.NewLoader(c)
+		for kind := range api.NumKinds {
+			for _, name := range names {
+				if err := l.Add(kind, fmt.Appendf(nil, `{"Name":%q,"Cluster":"c"}`, name)); err != nil {
+					t.Fatal(err)
+				}
 			}
-			p, _ := api.DecodePolicy("c", json)
-			probe, _ := api.DecodeProbe("c", json)
-			zone, _ := api.DecodeZone("c", json)
-			record, _ := api.DecodeRecord("c", json)
-			dnsRecord, _ := api.DecodeDNSRecord("c", json)
-			endpoint, _ := api.DecodeDNSEndpoint("c", json)
-			secret, err := api.DecodeSecret("c", json)
-			if err != nil {
-				t.Fatal(err)
-			}
-			gateways.Set(g.Name, g)
-			policies.Set(p.Name, p)
-			probes.Set(probe.Name, probe)
-			zones.Set(zone.Name, zone)
-			records.Set(record.Name, record)
-			dnsRecords.Set(dnsRecord.Name, dnsRecord)
-			endpoints.Set(endpoint.Name, endpoint)
-			secrets.Set(secret.Name, secret)
 		}
-		c.Gateways, c.Policies, c.Probes, c.Secrets = gateways.Map(), policies.Map(), probes.Map(), secrets.Map()
-		c.Zones, c.Records, c.DNSRecords, c.DNSEndpoints = zones.Map(), records.Map(), dnsRecords.Map(), endpoints.Map()
+		l.Done()
 		return c
 	}
 	for kind := range api.NumKinds {
