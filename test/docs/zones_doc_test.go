@@ -103,7 +103,7 @@ func TestZonesDocReasons(t *testing.T) {
 			}
 		}
 	}
-	if len(zones) < 20 || len(all) < 40 {
+	if len(zones) < 15 || len(all) < 40 {
 		t.Fatalf("found %d reasons of %d", len(zones), len(all))
 	}
 	documented := make(map[string]bool)
