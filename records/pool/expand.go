@@ -19,6 +19,7 @@ type expansion struct {
 	zone     *endpoint.ZoneOptions
 	host     string // H'
 	apart    bool   // see View
+	checked  bool   // one of the contenders has a check
 	at       map[string]*chainName
 	names    []*chainName        // in the order of the endpoints; more stand behind them, to be used again
 	order    []*chainName        // as they were explored: a name after those that it leads to
@@ -50,6 +51,7 @@ type chainName struct {
 func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool) {
 	x := &b.expansion
 	x.b, x.owner, x.zone, x.host, x.apart = b, contenders[0], b.Zone(h), h, apart
+	x.checked = slices.ContainsFunc(contenders, (*endpoint.Contender).Checked)
 	n := x.gather(contenders)
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
@@ -241,7 +243,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		}
 		ways = append(ways, *way)
 	}
-	checked := slices.ContainsFunc(ways, path.checked)
+	checked := x.checked || slices.ContainsFunc(ways, path.probed)
 	for i := range ways {
 		p.Members = append(p.Members, x.member(c.name, &ways[i], known.list[i].group, flat, other, checked))
 	}

@@ -63,9 +63,9 @@ func (p *path) said() Cells {
 	return Cells{Gateway: p.word}
 }
 
-// checked reports whether what the way leads to has a check.
-func (p path) checked() bool {
-	return p.contender.Checked() || slices.ContainsFunc(p.cells, func(c Cells) bool { return c.joined != nil })
+// probed reports whether probes have joined the checks of what the way leads to.
+func (p path) probed() bool {
+	return slices.ContainsFunc(p.cells, func(c Cells) bool { return c.joined != nil })
 }
 
 // maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three. It bounds the ways from all names
