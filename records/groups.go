@@ -144,7 +144,6 @@ func (c *contest) buildGroup(key string, g *status.NameGroup, names []string) {
 	c.builder.Notes, c.builder.Dropped, c.bars = nil, nil, nil
 	c.checks.Begin(key)
 	won := c.resolveGroup(key, g, names)
-	slices.SortFunc(won, (*endpoint.Contender).Older)
 	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Contender.Older(b.Contender) })
 	c.builder.Build(won)
 	g.Notes, g.Dropped, g.Checks = c.builder.Notes, c.builder.Dropped, c.checks.Used

@@ -61,8 +61,8 @@ func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any
 	}
 }
 
-// Build puts the names of the served contenders on H' and *.H' into b.Names. contenders are sorted by Contender.Older. The names at
-// and below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
+// Build puts the names of the served contenders on H' and *.H', which are in the order of precedence, into b.Names. The names at and
+// below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
 func (b *Builder) Build(contenders []*endpoint.Contender) {
 	var readable [][]*endpoint.Contender // by host, H' first
 	var unread []*endpoint.Contender
@@ -80,9 +80,7 @@ func (b *Builder) Build(contenders []*endpoint.Contender) {
 	}
 	slices.SortFunc(readable, func(x, y []*endpoint.Contender) int { return len(x[0].Host) - len(y[0].Host) })
 	if len(readable) == 2 && sameChain(readable[0], readable[1]) {
-		both := slices.Concat(readable[0], readable[1])
-		slices.SortStableFunc(both, (*endpoint.Contender).Older)
-		b.expand(readable[0][0].Host, both, false)
+		b.expand(readable[0][0].Host, slices.Concat(readable[0], readable[1]), false)
 	} else {
 		for i, on := range readable {
 			b.host(on, i > 0 && slices.ContainsFunc(readable[0], (*endpoint.Contender).Steers))
@@ -130,7 +128,11 @@ func (b *Builder) host(on []*endpoint.Contender, apart bool) {
 					endpoint.TrimDot(c.Host), endpoint.TrimDot(h))
 			}
 		}
-		b.expand(h, usable, apart || slices.ContainsFunc(usable, func(c *endpoint.Contender) bool { return c.Chainless }))
+		b.expand(h, on, apart || slices.ContainsFunc(usable, func(c *endpoint.Contender) bool { return c.Chainless }))
+	}
+	if data := b.Names[on[0].Host]; data.Owner != on[0] { // an owner without an address keeps its host (rule 1.5)
+		data.Owner = on[0]
+		b.Names[on[0].Host] = data
 	}
 }
 
