@@ -26,40 +26,6 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkKubernetesLoad measures one first list of 5,000 Gateways and 5,000
-// policies from a real API server, up to the publish: CPU time of this process,
-// and what stays on the heap for each object. KUADRANT_BENCH_OBJECTS changes
-// the number of each.
-func BenchmarkKubernetesLoad(b *testing.B) {
-	n := 5000
-	if text := os.Getenv("KUADRANT_BENCH_OBJECTS"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			b.Fatal(err)
-		}
-	}
-	s := kubetest.Start(b)
-	s.InstallCRDs(b, kubetest.GatewayAPI)
-	installPolicies(b, s, "v1", "v1alpha2")
-	fill(b, s, "default", n, n)
-	for _, mode := range modes {
-		b.Run(fmt.Sprintf("%s/objects=%d", mode.name, 2*n), func(b *testing.B) {
-			var cpu time.Duration
-			var heap int64
-			for b.Loop() {
-				c, h := load(b, s.Config, mode.chunked, func(c *api.Cluster) {
-					if c.Gateways.Len() != n || c.Policies.Len() != n {
-						b.Fatalf("%d gateways, %d policies", c.Gateways.Len(), c.Policies.Len())
-					}
-				})
-				cpu, heap = cpu+c, heap+h
-			}
-			b.ReportMetric(float64(cpu.Microseconds())/1000/float64(b.N), "cpu-ms/op")
-			b.ReportMetric(float64(heap)/float64(2*n*b.N), "heap-B/object")
-		})
-	}
-}
-
 // BenchmarkKubernetesRecords measures one first list of a Zone and 100,000 Records from
 // a real API server, up to the publish: CPU time of this process. KUADRANT_BENCH_RECORDS changes their number.
 func BenchmarkKubernetesRecords(b *testing.B) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -246,4 +247,14 @@ func FuzzCodec(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCodecOfSecrets: should all of a Secret come where metadata were asked for, it is not taken in.
+func TestCodecOfSecrets(t *testing.T) {
+	c := &codec{cluster: "c", kind: api.KindSecret}
+	text := `{"kind":"Secret","metadata":{"namespace":"ns","name":"a","resourceVersion":"7"},"stringData":{"a":"` + password + `"}}`
+	obj, _, err := c.Decode([]byte(text), nil, nil)
+	if w, ok := obj.(*wire); err != nil || !ok || w.name != "ns/a" || !reflect.DeepEqual(w.value, secretHead{version: "7"}) {
+		t.Errorf("%+v, %v", obj, err)
+	}
 }

@@ -13,14 +13,12 @@ import (
 	"testing"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -65,7 +63,7 @@ func installPolicies(t testing.TB, s *kubetest.Server, versions ...string) {
 	if _, err := r.Apply(t.Context(), crd.GetName(), crd, metav1.ApplyOptions{FieldManager: "test", Force: true}); err != nil {
 		t.Fatalf("apply %s: %v", text, err)
 	}
-	until(t, "the CRD to be established", func() bool {
+	eventually(t, "the CRD to be established", func() bool {
 		now, err := r.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
 		return err == nil && kubetest.Condition(now, "Established")
 	})
@@ -78,22 +76,10 @@ func deletePolicyCRD(t testing.TB, s *kubetest.Server) {
 	if err := r.Delete(t.Context(), crd.GetName(), metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the CRD to be gone", func() bool {
+	eventually(t, "the CRD to be gone", func() bool {
 		_, err := r.Get(t.Context(), crd.GetName(), metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-}
-
-// until waits for what the API server does by itself.
-func until(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(patience); !cond(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 // crdsOnce guards the shared server's CRDs.
@@ -113,17 +99,15 @@ func sharedServer(t testing.TB) *kubetest.Server {
 
 // feed is a Kubernetes source under test.
 type feed struct {
-	*recorder
-	src   *kubernetes
-	stats *Stats
-	line  *line
-	stop  func()
+	subject
+	src  *kubernetes
+	line *line
 }
 
 // newFeed prepares a source that reads a server as config says, through a line
 // that can be disturbed.
 func newFeed(t *testing.T, config *rest.Config, sel Selection) *feed {
-	f := &feed{recorder: newRecorder(t), stats: new(Stats), line: &line{}}
+	f := &feed{subject: newSubject(t), line: &line{}}
 	config = rest.CopyConfig(config)
 	config.Wrap(f.line.wrap)
 	f.src = Kubernetes(KubernetesOptions{
@@ -134,15 +118,14 @@ func newFeed(t *testing.T, config *rest.Config, sel Selection) *feed {
 	f.src.timing.recheck = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 50 * time.Millisecond}
 	// The first cluster waits for all of it, however slow the machine is.
 	f.src.timing.spare = time.Hour
+	f.source = f.src
 	return f
 }
-
-func (f *feed) start() { f.stop = f.run(f.src) }
 
 // line is the way to the API server. It counts requests and can disturb them.
 type line struct {
 	mu      sync.Mutex
-	seen    []string // "METHOD path?query" of all requests
+	seen    []string // "METHOD path?query Accept" of all requests
 	disturb func(*http.Request) (*http.Response, error)
 	streams map[*stream]bool // of open watches
 }
@@ -160,7 +143,7 @@ func (l *disturbed) WrappedRoundTripper() http.RoundTripper { return l.next }
 
 func (l *disturbed) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
-	l.seen = append(l.seen, r.Method+" "+r.URL.RequestURI())
+	l.seen = append(l.seen, r.Method+" "+r.URL.RequestURI()+" "+strings.Join(r.Header["Accept"], ","))
 	disturb := l.disturb
 	l.mu.Unlock()
 	if disturb != nil {
@@ -272,15 +255,6 @@ func answer(r *http.Request, code int32, reason metav1.StatusReason) (*http.Resp
 	}, nil
 }
 
-// readOnly are the rights that the README asks for.
-func readOnly(resources ...string) (rules []rbacv1.PolicyRule) {
-	for _, r := range resources {
-		resource, group, _ := strings.Cut(r, ".")
-		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"list", "watch"}})
-	}
-	return rules
-}
-
 const (
 	gatewayResource = "gateways.gateway.networking.k8s.io"
 	policyResource  = "dnspolicies.kuadrant.io"
@@ -321,7 +295,7 @@ func systemUID(t *testing.T, s *kubetest.Server) string {
 	t.Helper()
 	ns := kubetest.Parse(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}")[0]
 	var uid string
-	until(t, "namespace kube-system", func() bool {
+	eventually(t, "namespace kube-system", func() bool {
 		now, err := s.Resource(t, ns).Get(t.Context(), "kube-system", metav1.GetOptions{})
 		if err == nil {
 			uid = string(now.GetUID())
@@ -331,31 +305,8 @@ func systemUID(t *testing.T, s *kubetest.Server) string {
 	return uid
 }
 
-// bothListed waits until both kinds are listed.
-func (f *feed) bothListed() *api.Cluster {
-	f.t.Helper()
-	return f.listed(api.Listed, api.Listed)
-}
-
 // body is a response body.
 func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
-
-// fill makes Gateways and policies in a namespace.
-func fill(t testing.TB, s *kubetest.Server, ns string, gateways, policies int) {
-	t.Helper()
-	create(t, s, func(yield func(string) bool) {
-		for i := range gateways {
-			if !yield(manifest(ns, fmt.Sprintf("g%06d", i))) {
-				return
-			}
-		}
-		for i := range policies {
-			if !yield(policyManifest(ns, fmt.Sprintf("g%06d", i), "v1")) {
-				return
-			}
-		}
-	})
-}
 
 // create creates the objects of many manifests, several at a time.
 func create(t testing.TB, s *kubetest.Server, manifests iter.Seq[string]) {
@@ -387,4 +338,65 @@ func create(t testing.TB, s *kubetest.Server, manifests iter.Seq[string]) {
 	if t.Failed() {
 		t.FailNow()
 	}
+}
+
+// applyPolicy creates a policy; the CRD may have changed a moment ago.
+func applyPolicy(t *testing.T, s *kubetest.Server, text string) {
+	t.Helper()
+	obj := kubetest.Parse(t, text)[0]
+	eventually(t, "the policy to be accepted", func() bool {
+		_, err := s.Resource(t, obj).Create(t.Context(), obj, metav1.CreateOptions{})
+		return err == nil
+	})
+}
+
+// zoneManifests are a Zone, a Record, a DNSRecord in each version and a DNSEndpoint.
+func zoneManifests(ns string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {name: z, namespace: %[1]s}
+spec: {domainName: example.org., delegations: [{records: [{pattern: "*"}]}]}
+status: {hash: abc, serial: 2026010100}
+---
+apiVersion: kubi.zone/v1alpha1
+kind: Record
+metadata: {name: r, namespace: %[1]s}
+spec: {domainName: www, zoneRef: {name: z}, type: A, rdata: 192.0.2.1}
+---
+apiVersion: kuadrant.io/v1alpha1
+kind: DNSRecord
+metadata: {name: one, namespace: %[1]s, labels: {kuadrant.io/coredns-zone-name: example.org}}
+spec: {rootHost: one.example.org, endpoints: [{dnsName: one.example.org, recordType: A, targets: [192.0.2.1]}]}
+---
+apiVersion: kuadrant.io/v1alpha2
+kind: DNSRecord
+metadata: {name: two, namespace: %[1]s}
+spec: {providerRef: {name: p, namespace: %[1]s}, zoneID: example.org, endpoints: [{dnsName: two.example.org, recordType: A, targets: [192.0.2.1]}]}
+---
+apiVersion: externaldns.k8s.io/v1alpha1
+kind: DNSEndpoint
+metadata: {name: e, namespace: %[1]s}
+spec: {endpoints: [{dnsName: e.example.org, recordType: A, recordTTL: 60, targets: [192.0.2.1]}]}
+`, ns)
+}
+
+// zoneObjects are the names of what zoneManifests makes.
+func zoneObjects(ns string) []string {
+	return []string{
+		"zone " + ns + "/z", "record " + ns + "/r", "dnsrecord " + ns + "/one", "dnsrecord " + ns + "/two",
+		"endpoint " + ns + "/e",
+	}
+}
+
+// probeManifest is a probe of 192.0.2.1 with the given status.
+func probeManifest(ns, name, status string) string {
+	return fmt.Sprintf(`---
+apiVersion: kuadrant.io/v1alpha1
+kind: DNSHealthCheckProbe
+metadata: {namespace: %s, name: %s}
+spec: {address: 192.0.2.1, host: a.example.com}
+status: {%s}
+`, ns, name, status)
 }

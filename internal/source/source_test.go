@@ -205,13 +205,6 @@ func (r *recorder) latest() *api.Cluster {
 	return r.newest()
 }
 
-// first returns the first cluster that was published.
-func (r *recorder) first() *api.Cluster {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.clusters[0]
-}
-
 func (r *recorder) newest() *api.Cluster {
 	if len(r.clusters) == 0 {
 		return nil
@@ -276,18 +269,6 @@ func (r *recorder) objects(want ...string) *api.Cluster {
 	return c
 }
 
-// listed waits until the newest cluster has these listings. That of probes may
-// be any.
-func (r *recorder) listed(gateways, policies api.Listing) *api.Cluster {
-	r.t.Helper()
-	var c *api.Cluster
-	r.wait(fmt.Sprintf("listings %v %v", gateways, policies), func() bool {
-		c = r.newest()
-		return c != nil && c.Listings[api.KindGateway] == gateways && c.Listings[api.KindDNSPolicy] == policies
-	})
-	return c
-}
-
 // log waits until a line holds all of the words.
 func (r *recorder) log(words ...string) {
 	r.t.Helper()
@@ -347,7 +328,7 @@ func (r *recorder) run(s Source) (stop func()) {
 }
 
 // eventually waits until cond is true, for what nothing tells us about.
-func eventually(t *testing.T, what string, cond func() bool) {
+func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -357,24 +338,6 @@ func eventually(t *testing.T, what string, cond func() bool) {
 			t.Fatalf("waited in vain for: %s\n%s", what, buf[:runtime.Stack(buf, true)])
 		}
 	}
-}
-
-func gatewayOf(t *testing.T, c *api.Cluster, name string) *api.Gateway {
-	t.Helper()
-	g, ok := c.Gateways.Get(name)
-	if !ok {
-		t.Fatalf("no gateway %s among %v", name, names(c))
-	}
-	return g
-}
-
-func policyOf(t *testing.T, c *api.Cluster, name string) *api.DNSPolicy {
-	t.Helper()
-	p, ok := c.Policies.Get(name)
-	if !ok {
-		t.Fatalf("no policy %s among %v", name, names(c))
-	}
-	return p
 }
 
 func TestStats(t *testing.T) {
