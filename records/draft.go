@@ -37,8 +37,14 @@ func (d *draft) openZones() {
 	if d.prev == nil {
 		cuts := set.Cuts()
 		for i, at := range set.Served {
-			z := zone.NewZone(at, cuts[i])
-			d.zones = append(d.zones, z)
+			d.zones = append(d.zones, zone.NewZone(at, cuts[i]))
+		}
+		for _, at := range set.Served {
+			if up := set.Above(at.Origin); up != nil && at.Unread != nil {
+				d.zones[set.Index[up.Origin]].UnreadNames++ // what is to be held of it (rule 6.6)
+			}
+		}
+		for _, z := range d.zones {
 			d.edits = append(d.edits, z.Edit(d.next.generation))
 		}
 		return

@@ -52,8 +52,8 @@ func (s *Snapshot) denies(name string) bool {
 	return s.complete || s.stoodIn(name)
 }
 
-// Lists reports whether every source that could hold names of z, one of s's zones, has been listed, and no host of it waits
-// for Secrets: nothing is missing from it (rule 7.4).
+// Lists reports whether every source that could hold names of z, one of s's zones, has been listed, no host of it waits
+// for Secrets, and the Zones below can be read: nothing is missing from it (rule 7.4).
 func (s *Snapshot) Lists(z *zone.Zone) bool {
 	return s.denies(z.Origin()) && z.Unread == nil && z.UnreadNames == 0
 }

@@ -77,6 +77,10 @@ func (s *Scenario) checks(string) []byte {
 func (s *Scenario) transfer(string) []byte {
 	var out bytes.Buffer
 	for _, z := range s.Snapshot().Zones() {
+		if !s.Snapshot().Lists(z) {
+			fmt.Fprintf(&out, "zone %s is not transferred\n", z.Origin())
+			continue
+		}
 		fmt.Fprintf(&out, "zone %s\n", z.Origin())
 		for _, line := range slices.Sorted(maps.Keys(content(z))) {
 			fmt.Fprintf(&out, "  %s\n", strings.Join(slices.Delete(strings.Fields(line), 2, 3), " "))

@@ -49,7 +49,7 @@ type Zone struct {
 	// deep are the names with Records that lie below another name of the zone than its
 	// origin, each from the root.
 	deep tree.Map[struct{}]
-	// UnreadNames counts the names whose owners cannot be read now.
+	// UnreadNames counts the names whose owners cannot be read now, those of zones below among them.
 	UnreadNames int
 	// journal is how the zone became what it is.
 	journal journal
