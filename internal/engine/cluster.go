@@ -22,9 +22,6 @@ type cluster struct {
 	bySecret bool
 	// awaits are the feeds that have to list what the cluster has until it goes: they read in its place.
 	awaits []*feed
-	// missing is true where the Secret that named the cluster has gone without a report; empty stands for it then.
-	missing bool
-	empty   *api.Cluster
 	// heard is when the feeds were last heard of, where something comes from the state on disk.
 	heard time.Time
 	shown bool // it was compiled
@@ -34,7 +31,6 @@ type cluster struct {
 type kindState struct {
 	from *feed // that answers; nil where what was known last stands in
 	part *feed // that has listed some of it, or tells what changes, while that stands in
-	in   []string
 	// origin says where the objects come from: of which server, and how they are selected there.
 	origin string
 	own    bool // the tree is not the feed's
@@ -138,13 +134,13 @@ func (s *kindState) follow(next *api.Cluster, f *feed, k api.Kind, news *feed) (
 	case news == f:
 		next.Adopt(k, f.last, changedOfKind(f.last, k))
 	}
-	s.from, s.part, s.in, s.old, s.origin = f, nil, nil, false, f.source.Identity()+" "+f.selection
+	s.from, s.part, s.old, s.origin = f, nil, false, f.source.Identity()+" "+f.selection
 	next.Listings[k], next.ListedIn[k] = f.last.Listings[k], f.last.ListedIn[k]
 	return anew
 }
 
-// standIn goes on with what was known of a kind, less what feeds have seen to be otherwise: in the namespaces that they have
-// listed, and wherever they report a change. It reports whether more than what is reported may have changed.
+// standIn goes on with what was known of a kind, and with what a feed has of it or reports. What is missing there stays until a
+// feed has listed the kind. It reports whether more than what is reported may have changed.
 func (s *kindState) standIn(next *api.Cluster, feeds []*feed, k api.Kind, news *feed) (anew bool) {
 	s.from = nil
 	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.last != nil })
@@ -155,26 +151,12 @@ func (s *kindState) standIn(next *api.Cluster, feeds []*feed, k api.Kind, news *
 	f := feeds[i]
 	if anew = s.part != f; anew {
 		next.Adopt(k, f.last, f.last.Names(k, ""))
-		s.in = nil
-	} else if news == f {
+	}
+	if news == f {
 		next.Adopt(k, f.last, changedOfKind(f.last, k))
 	}
-	for _, ns := range f.last.ListedIn[k] {
-		if !slices.Contains(s.in, ns) {
-			before := *next
-			next.Adopt(k, f.last, before.Names(k, ns+"/"))
-			next.Adopt(k, f.last, f.last.Names(k, ns+"/"))
-			anew = true
-		}
-	}
-	s.part, s.in = f, f.last.ListedIn[k]
-	switch {
-	case next.Listings[k].Certain():
-		next.ListedIn[k] = nil
-	case s.old:
-		next.ListedIn[k] = s.in
-	default:
-		next.ListedIn[k] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(s.in, next.ListedIn[k]))))
+	if s.part = f; !next.Listings[k].Certain() {
+		next.ListedIn[k] = slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.last.ListedIn[k], next.ListedIn[k]))))
 	}
 	return anew
 }
@@ -205,7 +187,7 @@ func (c *cluster) leaveOut(watches func(api.Kind) bool) {
 
 // fromState reports whether something of the cluster comes from the state on disk.
 func (c *cluster) fromState() bool {
-	return !c.missing && slices.ContainsFunc(c.kinds[:], func(s kindState) bool { return s.old && s.from == nil })
+	return slices.ContainsFunc(c.kinds[:], func(s kindState) bool { return s.old && s.from == nil })
 }
 
 // replaces reports whether c has listed every kind that o has objects of and that names come from.

@@ -32,7 +32,7 @@ type clusterWorld struct {
 }
 
 // TestClusterProperty: whatever feeds do, for each kind the first of them that has listed it answers, and what was known last
-// stands in until one has, less what a feed has seen to be otherwise in the namespaces that it has listed. All objects
+// stands in until one has, with what the first feed has of it and less what that reports to be gone. All objects
 // are those of a cluster with the name and the pools of the first feed, and what has changed is told.
 func TestClusterProperty(t *testing.T) {
 	for seed := range uint64(300) {
@@ -173,10 +173,12 @@ func (w *clusterWorld) merge(news *feed) {
 		if all == nil {
 			all = make(map[string]string)
 		}
-		if slices.Contains(w.feeds[i].last.ListedIn[k], "a") {
-			maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasPrefix(name, "a/") })
-			maps.Copy(all, contents(w.feeds[i].last, k))
+		if w.feeds[i] == news {
+			for name := range changedOfKind(news.last, k) {
+				delete(all, name)
+			}
 		}
+		maps.Copy(all, contents(w.feeds[i].last, k))
 		w.want[k] = all
 	}
 }

@@ -87,13 +87,13 @@ func (a *clusters) settle() {
 	a.known = slices.DeleteFunc(a.known, func(c *cluster) bool {
 		feeds := a.feedsOf(c.now.UID)
 		if len(feeds) > 0 {
-			if c.missing, c.awaits = false, nil; !slices.Equal(feeds, c.feeds) {
+			if c.awaits = nil; !slices.Equal(feeds, c.feeds) {
 				c.merge(feeds, nil)
 			}
 			return false
 		}
 		c.feeds = nil
-		return !c.missing && !a.mayBeNamed(c) && !slices.ContainsFunc(c.awaits, func(f *feed) bool {
+		return !a.mayBeNamed(c) && !slices.ContainsFunc(c.awaits, func(f *feed) bool {
 			return slices.Contains(a.feeds, f) && (f.last == nil || !replaces(f.last, c.now))
 		})
 	})
@@ -138,17 +138,12 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 		if !a.shows(c) {
 			continue
 		}
-		out, name := c.now, c.now.Name
-		if c.missing {
-			out = c.gone()
-		} else {
-			c.empty = nil
-		}
+		name := c.now.Name
 		var of origins
 		for k := range of {
 			of[k] = c.kinds[k].origin
 		}
-		from[name], in.Clusters, c.shown = of, append(in.Clusters, out), true
+		from[name], in.Clusters, c.shown = of, append(in.Clusters, c.now), true
 		if c.fromState() {
 			p.FromState = append(p.FromState, name)
 		}
@@ -172,37 +167,6 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 	in.Awaited, in.Unsure, in.Expecting = a.unread(), a.secrets.follow != nil && !a.secrets.listed, a.secrets.expecting.Load()
 	slices.SortFunc(in.Awaited, byName)
 	return in, from, p
-}
-
-// gone returns what stands for a cluster whose Secret is missing: one that has lost all objects in a list (rule 8.5).
-func (c *cluster) gone() *api.Cluster {
-	if c.empty == nil {
-		c.empty = &api.Cluster{Name: c.now.Name, UID: c.now.UID, Pools: c.now.Pools, Epoch: epochs.Add(1)}
-		for k := range c.empty.Listings {
-			c.empty.Listings[k] = api.Listed
-		}
-	}
-	return c.empty
-}
-
-// dropMissing ends the clusters whose Secrets are missing and of which the guard holds nothing back. It is called from the
-// compiling goroutine, after a compile.
-func (a *clusters) dropMissing(holds func(cluster string) bool) {
-	a.mu.Lock()
-	n := len(a.known)
-	a.known = slices.DeleteFunc(a.known, func(c *cluster) bool {
-		gone := c.missing && c.empty != nil && !holds(c.now.Name)
-		if gone {
-			a.log.Infof("cluster %q: its Secret has not come back, and nothing of it is held any more: it is removed", c.now.Name)
-		}
-		return gone
-	})
-	gone := len(a.known) < n
-	a.settle()
-	a.mu.Unlock()
-	if gone {
-		a.wake.ring()
-	}
 }
 
 // Reading yields the name of every feed, and what its source says of itself.

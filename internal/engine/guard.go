@@ -63,9 +63,6 @@ func newGuard(wake func(), log Logger) *guard {
 	return &guard{period: DefaultGuard, clusters: make(map[string]*guarded), wake: wake, log: log}
 }
 
-// holds reports whether anything of a cluster is gathered or held.
-func (g *guard) holds(cluster string) bool { return g.clusters[cluster] != nil }
-
 // compile compiles clusters, as the feeds published them, with what is missing of them since prev, which may be nil. from says
 // where they come from. Whether a loss is too large takes all of what would be: then compile makes the whole, and not leaves alone.
 func (g *guard) compile(

@@ -201,7 +201,7 @@ func (w *guardWorld) settle() {
 		}
 	}
 	g := w.now.e.guard
-	if g.holds("c") || g.holds("d") || len(w.now.e.Held()) > 0 {
+	if len(g.clusters) > 0 || len(w.now.e.Held()) > 0 {
 		w.Error("objects are held at the end")
 	}
 	for _, c := range w.now.e.Snapshot().Objects().Clusters {

@@ -74,7 +74,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 		return gone
 	})
 	if s.told != nil {
-		a.turnSecrets(s.told, false)
+		a.turnSecrets(s.told)
 	}
 }
 
@@ -102,9 +102,8 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	switch {
 	case ctx.Err() != nil: // they are looked for elsewhere now
 	case all != nil:
-		first := !s.listed
-		s.listed, s.told = true, all
-		a.turnSecrets(all, first)
+		s.listed, s.told = true, s.withMissing(all)
+		a.turnSecrets(s.told)
 	case !s.listed:
 		s.expecting.Store(false)
 	}
@@ -113,9 +112,26 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	a.wake.ring()
 }
 
-// turnSecrets makes the feeds of Secrets what all says. Those that the first list after a start lacks are missing.
-// The caller holds mu, and lets settle follow.
-func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
+// withMissing returns all with what missing Secrets held last in their place: they count as ones that cannot be used.
+func (s *secrets) withMissing(all []*source.Remote) []*source.Remote {
+	told := []*source.Remote{}
+	for _, of := range all {
+		if of.Missing {
+			i := slices.IndexFunc(s.told, func(o *source.Remote) bool { return o.Name == of.Name })
+			if i < 0 {
+				continue
+			}
+			last := *s.told[i]
+			last.Fault = "a list lacks it, and its deletion was not reported"
+			of = &last
+		}
+		told = append(told, of)
+	}
+	return told
+}
+
+// turnSecrets makes the feeds of Secrets what all says. The caller holds mu, and lets settle follow.
+func (a *clusters) turnSecrets(all []*source.Remote) {
 	s := &a.secrets
 	wanted := a.chooseSecrets(all)
 	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
@@ -143,13 +159,13 @@ func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
 	}
 	for _, c := range a.known {
 		if c.bySecret && len(a.feedsOf(c.now.UID)) == 0 {
-			a.leaveSecret(c, all, first)
+			a.leaveSecret(c)
 		}
 	}
 }
 
 // leaveSecret finds out what becomes of a cluster that Secrets named, and which nothing reads now. The caller holds mu.
-func (a *clusters) leaveSecret(c *cluster, all []*source.Remote, first bool) {
+func (a *clusters) leaveSecret(c *cluster) {
 	name := c.now.Name
 	c.awaits = slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
 	of, f := a.secrets.unusable[name], a.reads(name)
@@ -165,20 +181,13 @@ func (a *clusters) leaveSecret(c *cluster, all []*source.Remote, first bool) {
 			c.kinds[k].own = false
 		}
 	}
-	switch gone := slices.ContainsFunc(all, func(of *source.Remote) bool { return of.Name == name && of.Missing }); {
+	switch {
 	case f != nil: // its Secret leads to another server, or to another cluster there
-		c.missing = false
 		if !slices.Contains(c.awaits, f) {
 			c.awaits = append(c.awaits, f)
 		}
-	case a.mayBeNamed(c):
-		c.missing = false
-	case len(c.awaits) > 0 || c.missing:
-	case gone || first:
-		c.missing = true
-		a.log.Warningf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s, or are held by `guard` if they are many. Restore the Secret, or release them with `guard 0` and a reload", name, gatherTime)
-	default:
-		a.log.Infof("cluster %q: its Secret is gone: the cluster is removed", name)
+	case !a.mayBeNamed(c) && len(c.awaits) == 0:
+		a.log.Infof("cluster %q: no Secret names it any more: it is removed", name)
 	}
 }
 
@@ -201,10 +210,9 @@ func (a *clusters) chooseSecrets(all []*source.Remote) (wanted map[string]*sourc
 	s := &a.secrets
 	wanted, s.unusable, s.faults = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
 	// Those that are read go first: they would be removed.
-	all = slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return of.Missing })
 	isRead := func(of *source.Remote) bool { return a.reads(of.Name) != nil }
 	others := slices.DeleteFunc(slices.Clone(all), isRead)
-	for _, of := range append(slices.DeleteFunc(all, func(of *source.Remote) bool { return !isRead(of) }), others...) {
+	for _, of := range append(slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return !isRead(of) }), others...) {
 		switch was := a.reads(of.Name); {
 		case a.reserved(of.Name):
 			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)

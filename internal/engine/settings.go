@@ -91,11 +91,10 @@ func (e *Engine) apply(s *settings) {
 	e.readState(s, was)
 	e.resume()
 	e.settle()
+	known := len(e.known) > 0 // from the state on disk, if this is a start
 	e.mu.Unlock()
-	if prev != nil {
+	if prev != nil || known {
 		e.compileNow()
-	} else {
-		e.answerFromState()
 	}
 	e.runParts(s)
 	e.mu.Lock()
@@ -138,7 +137,6 @@ func (e *Engine) setFeeds(s *settings) {
 	e.configureSecrets(s.secrets)
 	for _, c := range e.known {
 		c.leaveOut(s.reads.Watches)
-		c.missing = c.missing && !e.reserved(c.now.Name)
 		if len(e.feedsOf(c.now.UID)) == 0 && !slices.ContainsFunc(c.awaits, func(f *feed) bool { return slices.Contains(e.feeds, f) }) {
 			c.awaits = unread
 		}
