@@ -20,10 +20,9 @@ import (
 
 // comparing are the flags of compare.
 type comparing struct {
-	namesFile, clientsFile string
-	from, types            []string
-	zone                   string
-	rate                   float64
+	namesFile, zone string
+	from, types     []string
+	rate            float64
 }
 
 // newCompare returns the command compare.
@@ -63,7 +62,6 @@ The exit code is 1 where answers differ; TTLs alone are told, and no difference.
 	c.Flags().StringVar(&f.namesFile, "names", "",
 		"ask for the names in a file, or - for standard input: the first word of each line, as in the output of dig AXFR")
 	c.Flags().StringArrayVar(&f.from, "from", nil, "ask for a client's address or network; repeatable")
-	c.Flags().StringVar(&f.clientsFile, "clients", "", "ask for the clients in a file: the first word of each line, an address or a network")
 	c.Flags().StringSliceVar(&f.types, "types", nil,
 		"ask for these types; without it for those that each name has here, and A and AAAA for a name that is not here")
 	c.Flags().StringVar(&f.zone, "in", "", "only names of this zone")
@@ -101,24 +99,13 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 
 // clientsOf takes the clients of the flags, or those of the geo databases; nobody where there are none.
 func (r *compareRun) clientsOf(f *comparing, p *progress) error {
-	texts := slices.Clone(f.from)
-	if f.clientsFile != "" {
-		words, err := firstWords("--clients", f.clientsFile, nil)
-		if err != nil {
-			return err
-		}
-		texts = append(texts, words...)
-	}
 	var view inspect.View // the server knows where clients are
 	if r.world != nil {
 		view = r.world.view()
 	}
 	var all []inspect.Place
-	for i, text := range texts {
+	for _, text := range f.from {
 		place, err := view.ClientOf(text)
-		if err != nil && i >= len(f.from) {
-			return failed(fmt.Errorf("--clients %s: %q is neither an address nor a network", f.clientsFile, text))
-		}
 		if err != nil {
 			return err
 		}
@@ -194,7 +181,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *progress) ([]string, error) {
 	texts := args
 	if f.namesFile != "" {
-		words, err := firstWords("--names", f.namesFile, c.InOrStdin())
+		words, err := firstWords(f.namesFile, c.InOrStdin())
 		if err != nil {
 			return nil, err
 		}
@@ -262,12 +249,12 @@ func compareNameOf(name string, n *records.NameState, types []string) compareNam
 // longestLine is how long a line of a file may be: 64 KiB of data, each octet of which may be written with four characters.
 const longestLine = 1 << 19
 
-// firstWords returns the first word of each line of the file that a flag names, once each, less what begins with ; or #.
-func firstWords(flag, path string, in io.Reader) (all []string, err error) {
-	if path != source.Stdin || in == nil {
+// firstWords returns the first word of each line of the file of --names, once each, less what begins with ; or #.
+func firstWords(path string, in io.Reader) (all []string, err error) {
+	if path != source.Stdin {
 		file, err := os.Open(path)
 		if err != nil {
-			return nil, failed(fmt.Errorf("%s: %w", flag, err))
+			return nil, failed(fmt.Errorf("--names: %w", err))
 		}
 		defer func() { _ = file.Close() }()
 		in = file
@@ -285,8 +272,7 @@ func firstWords(flag, path string, in io.Reader) (all []string, err error) {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		err = fmt.Errorf("%s %s: a line has more than %d KiB: write one name or client on each line", flag, path, longestLine>>10)
-		return nil, failed(err)
+		return nil, failed(fmt.Errorf("--names %s: a line has more than %d KiB: write one name on each line", path, longestLine>>10))
 	case err != nil:
 		return nil, failed(fmt.Errorf("read %s: %w", path, err))
 	case len(all) == 0:

@@ -68,8 +68,7 @@ func TestCompareKnot(t *testing.T) {
 	names := writeFile(t, t.TempDir()+"/names",
 		"; from a transfer\nlb.k.example.com. 300 IN A 192.0.2.10\nlb.k.example.com. 300 IN A 192.0.2.11\n\nlb.k.example.com.  300 IN "+
 			"AAAA ::1\nwww.example.net. 300 IN A 192.0.2.1\n")
-	clients := writeFile(t, t.TempDir()+"/clients", "# offices\n10.89.100.0/24 Dublin\n10.89.200.7\n")
-	if text, found := compare(1, "--names", names, "--clients", clients, "--types", "a", "--in",
+	if text, found := compare(1, "--names", names, "--from", "10.89.100.0/24", "--from", "10.89.200.7", "--types", "a", "--in",
 		"k.example.com"); found.Asked != 2 || len(found.Differences) != 1 ||
 		!strings.Contains(text, "lb.k.example.com A: does not exist here, for 10.89.100.0/24 (IE, GEO-EU), 10.89.200.7/32 (US, GEO-NA)") {
 		t.Errorf("names of a file: %s", text)
@@ -158,18 +157,17 @@ func TestCompareOdd(t *testing.T) {
 	kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, "cut short", 3,
 		"0 answers", "1 question without an answer", "!over TCP")
 	for args, want := range map[string]string{
-		"":                            "2 say which server",
-		"127.0.0.1:x":                 "2 is no port",
-		"a/b":                         "2 is no server",
-		addr + " --rate 0":            "2 --rate 0 is not more than 0",
-		addr + " --types ZZ":          "2 is not a type",
-		addr + " --from here":         "2 neither an address nor a network",
-		addr + " --names /nowhere":    "3 --names: open /nowhere",
-		addr + " --clients /nowhere":  "3 --clients: open /nowhere",
-		addr + " --clients /dev/null": "3 there is nothing in /dev/null",
-		addr + " http://x.example":    "2 is not a domain name",
-		addr + " --in example.net":    "2 example.net is no zone that is served here",
-		addr + " --rate NaN":          "2 --rate NaN is not more than 0",
+		"":                          "2 say which server",
+		"127.0.0.1:x":               "2 is no port",
+		"a/b":                       "2 is no server",
+		addr + " --rate 0":          "2 --rate 0 is not more than 0",
+		addr + " --types ZZ":        "2 is not a type",
+		addr + " --from here":       "2 neither an address nor a network",
+		addr + " --names /nowhere":  "3 --names: open /nowhere",
+		addr + " --names /dev/null": "3 there is nothing in /dev/null",
+		addr + " http://x.example":  "2 is not a domain name",
+		addr + " --in example.net":  "2 example.net is no zone that is served here",
+		addr + " --rate NaN":        "2 --rate NaN is not more than 0",
 		addr + " a.example.net --in k.example.com": "3 there is no name to compare",
 		"127.0.0.1:1 --rate 10000":                 "3 5 questions in a row, so it is not asked any more",
 		addr + " --server http://[::1]":            "2 leave one or the others out",

@@ -40,7 +40,6 @@ type dnsQuestion struct {
 	name   string
 	rtype  uint16
 	subnet netip.Prefix // of the client; not valid for none
-	signed bool         // with signatures (RFC 3225)
 	tcp    bool
 }
 
@@ -73,7 +72,7 @@ func (s *dnsServer) ask(ctx context.Context, q dnsQuestion) (*dns.Msg, error) {
 	m := new(dns.Msg)
 	m.SetQuestion(dns.Fqdn(q.name), q.rtype)
 	m.RecursionDesired = s.recurse
-	m.SetEdns0(dnsBuffer, q.signed)
+	m.SetEdns0(dnsBuffer, false)
 	if q.subnet.IsValid() {
 		m.IsEdns0().Option = []dns.EDNS0{subnetOption(q.subnet)}
 	}

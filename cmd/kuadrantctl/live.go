@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/miekg/dns"
 	"golang.org/x/sync/errgroup"
@@ -52,7 +51,7 @@ func (l *living) findings(ctx context.Context, r reader, p *progress) ([]inspect
 	if err != nil {
 		return nil, fmt.Errorf("--live: %w", err)
 	}
-	d := &inspect.Delegation{Zone: zone, Now: time.Now()}
+	d := &inspect.Delegation{Zone: zone}
 	for _, step := range []struct {
 		what string
 		do   func(context.Context, *inspect.Delegation) error

@@ -55,12 +55,12 @@ func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) 
 // askServer asks one name server for the zone.
 func (c *liveCheck) askServer(ctx context.Context, zone string, s *inspect.ServerReply) {
 	server := &dnsServer{addr: net.JoinHostPort(s.Addr.String(), strconv.Itoa(int(c.port))), limiter: c.limiter}
-	r, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA, signed: true})
+	r, err := server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeSOA})
 	if err != nil {
 		s.Err, s.NoRoute = err, noRoute(err)
 		return
 	}
-	s.Rcode, s.Authoritative, s.SOASigs = rcodeText(r.Rcode), r.Authoritative, sigsOf(r.Answer, zone, dns.TypeSOA)
+	s.Rcode, s.Authoritative = rcodeText(r.Rcode), r.Authoritative
 	for _, soa := range recordsOf[*dns.SOA](r.Answer, zone) {
 		s.SOA, s.Serial = soa, soa.Serial
 	}
@@ -72,10 +72,10 @@ func (c *liveCheck) askServer(ctx context.Context, zone string, s *inspect.Serve
 		return
 	}
 	s.NS = nsOf(r.Answer, zone)
-	if r, s.Err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDNSKEY, signed: true}); s.Err != nil {
+	if r, s.Err = server.ask(ctx, dnsQuestion{name: zone, rtype: dns.TypeDNSKEY}); s.Err != nil {
 		return
 	}
-	s.Keys, s.KeySigs = recordsOf[*dns.DNSKEY](r.Answer, zone), sigsOf(r.Answer, zone, dns.TypeDNSKEY)
+	s.Keys = recordsOf[*dns.DNSKEY](r.Answer, zone)
 }
 
 // recordsOf returns the records of one kind that a name has.
@@ -95,11 +95,6 @@ func nsOf(rrs []dns.RR, zone string) (names []string) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// sigsOf returns the signatures of a type at a name.
-func sigsOf(rrs []dns.RR, name string, rtype uint16) []*dns.RRSIG {
-	return slices.DeleteFunc(recordsOf[*dns.RRSIG](rrs, name), func(s *dns.RRSIG) bool { return s.TypeCovered != rtype })
 }
 
 // addrsOf returns the addresses in records.

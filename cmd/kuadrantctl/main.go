@@ -134,7 +134,7 @@ server would, or a server that runs (--server), whose Corefile has the property 
 	})
 	o.flags(root.PersistentFlags())
 	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o))
-	completeValues(root, o)
+	completeValues(root)
 	return root
 }
 

@@ -46,7 +46,7 @@ func TestCompareDelegation(t *testing.T) {
 // TestCompareLongLine: a line of a transfer may be as long as a record is.
 func TestCompareLongLine(t *testing.T) {
 	names := writeFile(t, t.TempDir()+"/names", "a.example. 60 IN TXT "+strings.Repeat(`"\200" `, 40_000)+"\nb.example. 60 IN A 192.0.2.1\n")
-	if words, err := firstWords("--names", names, nil); err != nil || len(words) != 2 {
+	if words, err := firstWords(names, nil); err != nil || len(words) != 2 {
 		t.Errorf("%q, %v", words, err)
 	}
 }

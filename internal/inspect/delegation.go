@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/miekg/dns"
 )
@@ -25,7 +24,6 @@ const (
 	ReasonSerials      = "Serials"      // name servers have different serials
 	ReasonOneServer    = "OneServer"    // there is one address alone
 	ReasonDS           = "DS"           // DS records and keys do not go together
-	ReasonUnsigned     = "Unsigned"     // DS records are there, and signatures are not, or are not valid
 	ReasonNoDS         = "NoDS"         // the zone is signed, and the parent does not say so
 )
 
@@ -45,8 +43,6 @@ type Delegation struct {
 	Unknown  []UnknownServer
 	// Unasked is how many more name servers and addresses of them there are than are asked.
 	Unasked int
-	// Now is when signatures have to be valid.
-	Now time.Time
 }
 
 // UnknownServer is a name server whose addresses could not be looked up, and why.
@@ -87,9 +83,7 @@ type ServerReply struct {
 	Serial        uint32
 	NS            []string
 	Keys          []*dns.DNSKEY
-	// KeySigs are the signatures of Keys, SOASigs those of SOA.
-	KeySigs, SOASigs []*dns.RRSIG
-	SOA              *dns.SOA
+	SOA           *dns.SOA
 }
 
 // at says which server a reply is of.

@@ -86,91 +86,37 @@ func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 			"validates. Take the DS away there at once, or sign here", counted(len(all), "DS record"), s.at())
 		return
 	}
-	var trusted []*dns.DNSKEY
+	trusted := false
 	for _, ds := range all {
-		if key := keyOf(s.Keys, ds); key != nil {
-			trusted = append(trusted, key)
+		if hasKey(s.Keys, ds) {
+			trusted = true
 			continue
 		}
 		found(SeverityWarning, ReasonDS, "no key at %s is that of the parent's DS record %d %d %d: it is of an old key, or of one to "+
 			"come", s.at(), ds.KeyTag, ds.Algorithm, ds.DigestType)
 	}
-	if len(trusted) == 0 {
+	if !trusted {
 		found(SeverityError, ReasonDS, "no DS record of the parent is of a key of the name server %s: the zone is bogus for everybody "+
 			"who validates. The parent needs %s", s.at(), strings.Join(d.wantedDS(s), "; "))
 		return
 	}
-	if why := d.signed(dnskeys(s.Keys), s.KeySigs, trusted); why != "" {
-		found(SeverityError, ReasonUnsigned, "the keys at the name server %s: %s: the zone is bogus for everybody who validates", s.at(), why)
-		return
-	}
-	if why := d.signed([]dns.RR{s.SOA}, s.SOASigs, s.Keys); why != "" {
-		found(SeverityError, ReasonUnsigned, "the SOA record at the name server %s: %s: the zone is bogus for everybody who validates", s.at(),
-			why)
-	}
 }
 
-// dnskeys returns keys as records.
-func dnskeys(keys []*dns.DNSKEY) []dns.RR {
-	all := make([]dns.RR, len(keys))
-	for i, k := range keys {
-		all[i] = k
-	}
-	return all
-}
-
-// keyOf returns the key that a DS record is of; nil for none.
-func keyOf(keys []*dns.DNSKEY, ds *dns.DS) *dns.DNSKEY {
+// hasKey reports whether one of keys is the one that a DS record is of.
+func hasKey(keys []*dns.DNSKEY, ds *dns.DS) bool {
 	for _, k := range keys {
 		if k.KeyTag() != ds.KeyTag || k.Algorithm != ds.Algorithm || k.Flags&dns.ZONE == 0 || k.Flags&dns.REVOKE != 0 {
 			continue
 		}
 		if made := k.ToDS(ds.DigestType); made != nil && strings.EqualFold(made.Digest, ds.Digest) {
-			return k
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
-// Bounds of the work that one server's answer can make: DS records or keys, of which each may be of each, signatures of a set,
-// and keys with the same tag.
-const (
-	mostKeys       = 64
-	mostSignatures = 16
-	mostTwins      = 4
-)
-
-// signed says why a set is not validly signed by one of the keys; "" where it is.
-func (d *Delegation) signed(set []dns.RR, sigs []*dns.RRSIG, keys []*dns.DNSKEY) string {
-	if len(sigs) == 0 {
-		return "there is no signature"
-	}
-	why := ""
-	for _, sig := range sigs[:min(len(sigs), mostSignatures)] {
-		var of []*dns.DNSKEY // two keys may have one tag (RFC 4034 §8)
-		for _, k := range keys {
-			if k.KeyTag() == sig.KeyTag && k.Algorithm == sig.Algorithm {
-				of = append(of, k)
-			}
-		}
-		switch {
-		case len(of) == 0:
-			why = fmt.Sprintf("the signature is of key %d, which is not trusted", sig.KeyTag)
-		case !sig.ValidityPeriod(d.Now):
-			why = fmt.Sprintf("the signature of key %d is valid from %s to %s alone", sig.KeyTag, dns.TimeToString(sig.Inception),
-				dns.TimeToString(sig.Expiration))
-		default:
-			for _, k := range of[:min(len(of), mostTwins)] {
-				err := sig.Verify(k, set)
-				if err == nil {
-					return ""
-				}
-				why = fmt.Sprintf("the signature of key %d is wrong: %v", sig.KeyTag, err)
-			}
-		}
-	}
-	return why
-}
+// mostKeys bounds the DS records and keys that are looked at, of which each may be of each.
+const mostKeys = 64
 
 // wantedDS returns the DS records that the parent should have for a name server's keys: those of the keys that sign
 // keys, with SHA-256 (RFC 8624 §3.3).
