@@ -76,10 +76,14 @@ record dns/r3 sub in=z NS ns.example.net.
 		"an address":   {hosts("x x.example.com a.b.example.com"), ""},
 		"elsewhere":    {hosts("x x.example.com lb.example.net"), ""},
 		"a delegation": {hosts("x x.example.com lb.sub.example.com"), ""},
-		"no name":      {hosts("x x.example.com gone.example.com"), "error LeadsNowhere of x x.example.com ... gone.example.com does not exist"},
-		"no data":      {hosts("x x.example.com b.example.com"), "error LeadsNowhere of x x.example.com ... b.example.com has no address"},
-		"text alone":   {hosts("x x.example.com text.example.com"), "error LeadsNowhere of x x.example.com ... text.example.com has no address"},
-		"at the apex":  {hosts("x example.com gone.example.com"), "error LeadsNowhere of x example.com ... gone.example.com does not exist"},
+		"below a cut": {
+			hosts("x x.sub.example.com 192.0.2.1 geo=GEO-EU weight=1", "y x.sub.example.com 192.0.2.2 geo=GEO-NA weight=1"),
+			"error Unknown of x  ... the NS records of sub.example.com\nerror Unknown of y  ... the NS records of sub.example.com",
+		},
+		"no name":     {hosts("x x.example.com gone.example.com"), "error LeadsNowhere of x x.example.com ... gone.example.com does not exist"},
+		"no data":     {hosts("x x.example.com b.example.com"), "error LeadsNowhere of x x.example.com ... b.example.com has no address"},
+		"text alone":  {hosts("x x.example.com text.example.com"), "error LeadsNowhere of x x.example.com ... text.example.com has no address"},
+		"at the apex": {hosts("x example.com gone.example.com"), "error LeadsNowhere of x example.com ... gone.example.com does not exist"},
 		"of a Record": {
 			"record dns/r4 x in=z CNAME gone",
 			"error LeadsNowhere Record dns/r4 of cluster a x.example.com ... gone.example.com does not exist",
