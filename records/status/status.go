@@ -227,8 +227,8 @@ func (c *condition) tell() {
 	}
 }
 
-// row returns how an endpoint is: as its addresses are (rule 4.5), or as the best of what it
-// leads to.
+// row returns how an endpoint is: as the member is whose addresses it has or leads to (rule 4.5), or as the best of what it leads to. Without a set
+// identifier, addresses are judged by themselves.
 func (c *condition) row(i int) found {
 	if f, ok := c.known[i]; ok {
 		return f
@@ -239,20 +239,47 @@ func (c *condition) row(i int) found {
 	if e.Type == "CNAME" {
 		next = c.at[e.Targets[0]]
 	}
-	if next == nil {
-		var all []pool.Cells
-		for _, address := range e.Targets {
-			cells := c.b.Cells(c.of, address, c.word)
-			all, f.said = append(all, cells), f.said || cells != pool.Cells{}
-		}
-		f.state, _ = pool.Aggregate(all, len(all)) // one endpoint is of one family
+	switch {
+	case next == nil && e.SetID == "":
+		f = c.addresses(i)
+	case next == nil:
+		f = c.addresses(c.member(i)...)
 	}
 	for n, j := range next {
 		to := c.row(j)
+		if c.rows[j].Type != "CNAME" {
+			to = c.addresses(c.member(j)...)
+		}
 		if f.said = f.said || to.said; n == 0 || to.state < f.state {
 			f.state = to.state
 		}
 	}
 	c.known[i] = f
+	return f
+}
+
+// member returns the rows that have the addresses of one member: those at the name of row i with its set identifier.
+func (c *condition) member(i int) []int {
+	e := &c.rows[i]
+	if e.Type == "CNAME" {
+		return []int{i}
+	}
+	return slices.DeleteFunc(slices.Clone(c.at[e.DNSName]), func(j int) bool { return c.rows[j].Type == "CNAME" || c.rows[j].SetID != e.SetID })
+}
+
+// addresses returns the state of the addresses, or of the hostname, of rows together.
+func (c *condition) addresses(rows ...int) (f found) {
+	var v4, v6 []pool.Cells
+	for _, i := range rows {
+		list := &v4
+		if c.rows[i].Type == "AAAA" {
+			list = &v6
+		}
+		for _, address := range c.rows[i].Targets {
+			cells := c.b.Cells(c.of, address, c.word)
+			*list, f.said = append(*list, cells), f.said || cells != pool.Cells{}
+		}
+	}
+	f.state, _ = pool.Aggregate(slices.Concat(v4, v6), len(v4))
 	return f
 }
