@@ -106,9 +106,7 @@ func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, hos
 // enter adds the Records of an endpoint of another type.
 func (o *offering) enter(name string, at *Zone, ep *api.Endpoint) {
 	if p := at.InChain(name); p != nil {
-		if !isRegistryText(ep) {
-			o.Problems = append(o.Problems, p)
-		}
+		o.Problems = append(o.Problems, p)
 		return
 	}
 	if p := o.opt.MayPublish(at, o.meta, name, rdata.TypeName(ep.Type)); p != nil {
@@ -132,12 +130,6 @@ func (o *offering) enter(name string, at *Zone, ep *api.Endpoint) {
 		r.bind(o.opt, at)
 		o.Records = append(o.Records, r)
 	}
-}
-
-// isRegistryText reports whether an endpoint is one of those in which external-dns and Kuadrant's operators note that a
-// name is theirs. They write one beside each name of a chain.
-func isRegistryText(ep *api.Endpoint) bool {
-	return rdata.TypeName(ep.Type) == "TXT" && !slices.ContainsFunc(ep.Targets, func(text string) bool { return !strings.HasPrefix(strings.Trim(text, `"`), "heritage=external-dns,") })
 }
 
 // contenders returns the contenders that the endpoints are: one for each host. Those at and below klb.N belong to the contenders of
