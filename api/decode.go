@@ -14,15 +14,9 @@ type keys func(key []byte) bool
 func allKeys([]byte) bool { return true }
 
 // decodeObject reads the object that json holds, handing the reader to body for
-// each field of the top level but metadata. With labels nil none is looked at.
-func decodeObject(m *Meta, cluster string, json []byte, labels keys, body func(r *reader, field []byte)) error {
-	_, err := decodeChild(m, cluster, json, labels, body)
-	return err
-}
-
-// decodeChild is decodeObject for kinds of which it matters who controls them; nil stands
-// for nobody.
-func decodeChild(m *Meta, cluster string, json []byte, labels keys, body func(r *reader, field []byte)) (*Controller, error) {
+// each field of the top level but metadata. With labels nil none is looked at. It returns who controls the object; nil for
+// nobody.
+func decodeObject(m *Meta, cluster string, json []byte, labels keys, body func(r *reader, field []byte)) (*Controller, error) {
 	r := newReader(json)
 	var id identity
 	for field := range r.fields() {
@@ -41,7 +35,8 @@ func decodeChild(m *Meta, cluster string, json []byte, labels keys, body func(r 
 		return nil, err
 	}
 	m.Cluster = cluster
-	m.UID, m.Name = joined(id)
+	s := id.uid + id.namespace + "/" + id.name // one piece of memory: there are as many as objects
+	m.UID, m.Name = s[:len(id.uid)], s[len(id.uid):]
 	m.Fault = r.faults.text
 	return id.controller, nil
 }
@@ -66,33 +61,26 @@ func (id *identity) check() error {
 	if id.name == "" {
 		return errors.New("metadata.name is missing or is not a string: give the object a name")
 	}
-	if len(id.name) > 253 || !isSubdomain(id.name) {
+	if !isName(id.name) {
 		return fmt.Errorf("metadata.name %s: only lower-case letters, digits, '-' and '.', at most 253 of them", quote(id.name))
 	}
-	if len(id.namespace) > 63 || strings.Contains(id.namespace, ".") || !isSubdomain(id.namespace) {
+	if !isNamespace(id.namespace) {
 		return fmt.Errorf("metadata.namespace %s: only lower-case letters, digits and '-', at most 63 of them", quote(id.namespace))
 	}
 	return nil
 }
 
-// joined returns the UID and the key of an object in one piece of memory:
-// there are as many as objects.
-func joined(id identity) (uid, key string) {
-	s := id.uid + id.namespace + "/" + id.name
-	return s[:len(id.uid)], s[len(id.uid):]
-}
+// isName reports whether s can be the name of an object, isNamespace whether it can be that of a namespace.
+func isName(s string) bool { return len(s) <= 253 && isSubdomain(s) }
+
+func isNamespace(s string) bool { return len(s) <= 63 && !strings.Contains(s, ".") && isSubdomain(s) }
 
 // isSubdomain reports whether s is an RFC 1123 subdomain, its length aside: the
 // form of Kubernetes' names.
 func isSubdomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
-		if label == "" || label[0] == '-' || label[len(label)-1] == '-' {
+		if label == "" || label[0] == '-' || label[len(label)-1] == '-' || !only(label, lower+digits+"-") {
 			return false
-		}
-		for i := range len(label) {
-			if c := label[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-				return false
-			}
 		}
 	}
 	return true

@@ -132,7 +132,7 @@ func (r *reader) usable(text string, change func(text string) (word, wrong strin
 }
 
 func namespaceName(text string) (name, wrong string) {
-	if len(text) > 63 || strings.Contains(text, ".") || !isSubdomain(text) {
+	if !isNamespace(text) {
 		return "", "can never match: it is not the name of a namespace"
 	}
 	return text, ""

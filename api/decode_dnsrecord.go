@@ -9,15 +9,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// DecodeDNSRecord reads a DNSRecord (kuadrant.io/v1alpha1 or v1alpha2) of the given
-// cluster from JSON. It returns an error where the text is not JSON or names no
-// object. What cannot be read, endpoints that cannot be used among it, is left out and
-// named in the record's Fault, and what cannot be accepted is named in Invalid or
-// CheckInvalid; the rest is read in each case. The record does not refer to json.
+// DecodeDNSRecord reads a DNSRecord (kuadrant.io/v1alpha1 or v1alpha2) of the given cluster from JSON, as DecodePolicy does a
+// policy. Endpoints that cannot be used are left out, and are in its Fault.
 func DecodeDNSRecord(cluster string, json []byte) (*DNSRecord, error) {
 	rec := new(DNSRecord)
 	var d dnsRecordDoc
-	controller, err := decodeChild(&rec.Meta, cluster, json, dnsRecordLabels, func(r *reader, field []byte) {
+	controller, err := decodeObject(&rec.Meta, cluster, json, dnsRecordLabels, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			*rec, d = DNSRecord{Meta: rec.Meta, Ready: rec.Ready}, dnsRecordDoc{}
@@ -64,11 +61,7 @@ func (r *reader) dnsRecordSpec(rec *DNSRecord, d *dnsRecordDoc) {
 		case "zoneID":
 			rec.ZoneID, _ = r.word()
 		case "healthCheck":
-			d.health = nil
-			if r.is('{', "an object") {
-				d.health = &healthDoc{at: "spec.healthCheck"}
-				r.healthCheck(d.health)
-			}
+			d.health = r.healthCheck()
 		}
 	}
 }
@@ -89,11 +82,7 @@ func (d *dnsRecordDoc) settle(rec *DNSRecord) string {
 	if d.ref != nil {
 		rec.Provider = *d.ref
 	}
-	if d.health != nil {
-		var wrong notes
-		rec.HealthCheck = d.health.settle(false, &wrong)
-		rec.CheckInvalid = wrong.text
-	}
+	rec.HealthCheck, rec.CheckInvalid = d.health.settled(false)
 	return invalid.text
 }
 
@@ -123,27 +112,9 @@ func (r *reader) readyCondition() (ready *Condition) {
 	faults := r.faults
 	defer func() { r.faults = faults }()
 	for field := range r.fields() {
-		if string(field) != "conditions" {
-			continue
-		}
-		ready = nil
-		for range r.elements() {
-			var c Condition
-			for field := range r.fields() {
-				switch string(field) {
-				case "type":
-					c.Type, _ = r.word()
-				case "status":
-					c.Status = parseStatus(r.raw())
-				case "reason":
-					c.Reason, _ = r.word()
-				case "message":
-					c.Message, _ = r.text()
-				}
-			}
-			if c.Type == conditionReady {
-				c.Message = Cut(c.Message, maxForeignMessage)
-				ready = &c
+		if string(field) == "conditions" {
+			if ready = r.condition(conditionReady); ready != nil {
+				ready.Message = Cut(ready.Message, maxForeignMessage)
 			}
 		}
 	}

@@ -15,12 +15,11 @@ const (
 	maxTargets   = 1000 // of one endpoint
 )
 
-// DecodeDNSEndpoint reads a DNSEndpoint (externaldns.k8s.io/v1alpha1) of the given
-// cluster from JSON. It does so as DecodeDNSRecord does.
+// DecodeDNSEndpoint reads a DNSEndpoint (externaldns.k8s.io/v1alpha1) of the given cluster from JSON, as DecodeDNSRecord does.
 func DecodeDNSEndpoint(cluster string, json []byte) (*DNSEndpoint, error) {
 	e := new(DNSEndpoint)
 	listed := false
-	err := decodeObject(&e.Meta, cluster, json, nil, func(r *reader, field []byte) {
+	_, err := decodeObject(&e.Meta, cluster, json, nil, func(r *reader, field []byte) {
 		if string(field) != "spec" {
 			return
 		}

@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
@@ -15,8 +14,8 @@ import (
 // The Gateway does not refer to json.
 func DecodeGateway(cluster string, json []byte) (*Gateway, error) {
 	g := new(Gateway)
-	var routes []attached
-	err := decodeObject(&g.Meta, cluster, json, allKeys, func(r *reader, field []byte) {
+	var routes map[string]int32 // by listener
+	_, err := decodeObject(&g.Meta, cluster, json, allKeys, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			g.Listeners = nil
@@ -32,7 +31,10 @@ func DecodeGateway(cluster string, json []byte) (*Gateway, error) {
 				case "addresses":
 					g.Addresses = r.addresses()
 				case "conditions":
-					g.Programmed = r.condition(string(gatewayv1.GatewayConditionProgrammed))
+					g.Programmed = ConditionUnknown
+					if c := r.condition(string(gatewayv1.GatewayConditionProgrammed)); c != nil {
+						g.Programmed = c.Status
+					}
 				case "listeners":
 					routes = r.attachedRoutes()
 				}
@@ -42,7 +44,11 @@ func DecodeGateway(cluster string, json []byte) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode Gateway: %w", err)
 	}
-	attach(g.Listeners, routes)
+	for i := range g.Listeners {
+		if n, ok := routes[g.Listeners[i].Name]; ok {
+			g.Listeners[i].AttachedRoutes = n
+		}
+	}
 	return g, nil
 }
 
@@ -50,6 +56,7 @@ func DecodeGateway(cluster string, json []byte) (*Gateway, error) {
 // before it, cannot be referred to: it is left out.
 func (r *reader) listeners() []Listener {
 	var list []Listener
+	seen := make(map[string]bool)
 	for range r.elements() {
 		l := Listener{AttachedRoutes: UnknownRoutes}
 		for field := range r.fields() {
@@ -67,13 +74,17 @@ func (r *reader) listeners() []Listener {
 				l.Protocol = listenerProtocol(text)
 			}
 		}
-		if l.Name == "" {
+		switch {
+		case l.Name == "":
 			r.fault("the listener has no name: it is left out")
-			continue
+		case seen[l.Name]:
+			r.fault("a listener before it has the name %s: it is left out", quote(l.Name))
+		default:
+			seen[l.Name] = true
+			list = append(list, l)
 		}
-		list = append(list, l)
 	}
-	return r.distinct(list)
+	return list
 }
 
 func listenerProtocol(text []byte) ListenerProtocol {
@@ -84,22 +95,6 @@ func listenerProtocol(text []byte) ListenerProtocol {
 		return TLS
 	}
 	return Plain
-}
-
-// distinct leaves out the listeners whose names others have before them.
-func (r *reader) distinct(list []Listener) []Listener {
-	if len(list) < 2 {
-		return list
-	}
-	seen := make(map[string]bool, len(list))
-	return slices.DeleteFunc(list, func(l Listener) bool {
-		if seen[l.Name] {
-			r.fault("two listeners have the name %s: the second is left out", quote(l.Name))
-		}
-		again := seen[l.Name]
-		seen[l.Name] = true
-		return again
-	})
 }
 
 // addresses reads status.addresses. One whose type or value is not a string is
@@ -127,23 +122,24 @@ func (r *reader) addresses() []Address {
 	return list
 }
 
-// condition reads a list of conditions and returns the status of one of them.
-func (r *reader) condition(want string) ConditionStatus {
-	found := ConditionUnknown
+// condition reads a list of conditions and returns the last of a type; nil for none.
+func (r *reader) condition(want string) (found *Condition) {
 	for range r.elements() {
-		var name bool
-		var status ConditionStatus
+		var c Condition
 		for field := range r.fields() {
 			switch string(field) {
 			case "type":
-				text, _ := r.raw()
-				name = string(text) == want
+				c.Type, _ = r.word()
 			case "status":
-				status = parseStatus(r.raw())
+				c.Status = parseStatus(r.raw())
+			case "reason":
+				c.Reason, _ = r.word()
+			case "message":
+				c.Message, _ = r.text()
 			}
 		}
-		if name {
-			found = status
+		if c.Type == want {
+			found = &Condition{c.Type, c.Status, c.Reason, c.Message}
 		}
 	}
 	return found
@@ -159,41 +155,22 @@ func parseStatus(text []byte, _ bool) ConditionStatus {
 	return ConditionUnknown
 }
 
-// attached is one entry of status.listeners.
-type attached struct {
-	name   string
-	routes int32
-}
-
-func (r *reader) attachedRoutes() []attached {
-	var list []attached
+// attachedRoutes reads status.listeners.
+func (r *reader) attachedRoutes() map[string]int32 {
+	routes := make(map[string]int32)
 	for range r.elements() {
-		a := attached{routes: UnknownRoutes}
+		name, n := "", UnknownRoutes
 		for field := range r.fields() {
 			switch string(field) {
 			case "name":
-				a.name, _ = r.word()
+				name, _ = r.word()
 			case "attachedRoutes":
-				if n, ok := r.integer(); ok && n >= 0 {
-					a.routes = int32(min(n, math.MaxInt32))
+				if routes, ok := r.integer(); ok && routes >= 0 {
+					n = int32(min(routes, math.MaxInt32))
 				}
 			}
 		}
-		list = append(list, a)
+		routes[name] = n
 	}
-	return list
-}
-
-// attach puts the numbers of the status to the listeners they are for. It is
-// linear: a file may hold far more listeners than the API server allows (64).
-func attach(listeners []Listener, routes []attached) {
-	byName := make(map[string]int32, len(routes))
-	for _, a := range routes {
-		byName[a.name] = a.routes
-	}
-	for i := range listeners {
-		if n, ok := byName[listeners[i].Name]; ok {
-			listeners[i].AttachedRoutes = n
-		}
-	}
+	return routes
 }

@@ -50,8 +50,12 @@ type healthDoc struct {
 	outOfRange          string // what is wrong with expectedResponses
 }
 
-// healthCheck reads a policy's spec.healthCheck.
-func (r *reader) healthCheck(h *healthDoc) {
+// healthCheck reads a spec.healthCheck; nil for none.
+func (r *reader) healthCheck() *healthDoc {
+	if !r.is('{', "an object") {
+		return nil
+	}
+	h := &healthDoc{at: "spec.healthCheck"}
 	for field := range r.fields() {
 		switch string(field) {
 		case "endpoint":
@@ -62,6 +66,7 @@ func (r *reader) healthCheck(h *healthDoc) {
 			r.check(h, field)
 		}
 	}
+	return h
 }
 
 // check reads a field that policies and probes have alike; it leaves any other.
@@ -124,6 +129,15 @@ func (r *reader) expected(h *healthDoc) {
 	slices.Sort(h.expected)
 }
 
+// settled returns the check, and what is wrong with it; nil for none.
+func (h *healthDoc) settled(alpha bool) (*HealthCheck, string) {
+	if h == nil {
+		return nil, ""
+	}
+	var invalid notes
+	return h.settle(alpha, &invalid), invalid.text
+}
+
 // settle returns the check with its defaults. alpha chooses those of v1alpha2.
 func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 	c := &HealthCheck{
@@ -145,7 +159,10 @@ func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 		invalid.add(h.at + "." + cmp.Or(h.hostField, "host") + " " + quote(h.host) + ": write a host name without port and wildcard")
 	}
 	h.settleProtocol(c, invalid)
-	h.settleTimes(c, invalid)
+	c.Interval = duration(h.at+".interval", h.interval, c.Interval, minInterval, maxInterval, invalid)
+	// One timeout covers the whole check, and one check ends before the next
+	// starts (rule 4.2).
+	c.Timeout = duration(h.at+".timeout", h.timeout, min(defaultTimeout, c.Interval), minTimeout, c.Interval, invalid)
 	c.FailureThreshold = threshold("Failure", h.failures, defaultFailureThreshold, invalid)
 	c.SuccessThreshold = threshold("Success", h.successes, defaultSuccessThreshold, invalid)
 	if h.headersRef {
@@ -215,13 +232,6 @@ func isProbePath(p string) bool {
 	return len(p) >= 3 && len(p) <= maxPath && (p[0] == '/' || p[0] == '?') &&
 		only(p, letters+digits+`_-.~:/?#[]@!$&'()*+,;=`) &&
 		only(p[len(p)-1:], letters+digits+"/")
-}
-
-func (h *healthDoc) settleTimes(c *HealthCheck, invalid *notes) {
-	c.Interval = duration(h.at+".interval", h.interval, c.Interval, minInterval, maxInterval, invalid)
-	// One timeout covers the whole check, and one check ends before the next
-	// starts (rule 4.2).
-	c.Timeout = duration(h.at+".timeout", h.timeout, min(defaultTimeout, c.Interval), minTimeout, c.Interval, invalid)
 }
 
 // duration reads a time such as 30s, which is within the bounds given.

@@ -16,12 +16,12 @@ const maxWeight = math.MaxInt32
 // DecodePolicy reads a DNSPolicy (kuadrant.io/v1 or v1alpha2) of the given
 // cluster from JSON. It returns an error where the text is not JSON or names no
 // object. What cannot be read is left out and named in the policy's Fault, and
-// what cannot be accepted is named in Invalid; the rest of the policy is read in
-// both cases. The policy does not refer to json.
+// what cannot be accepted is named in Invalid or CheckInvalid; the rest of the policy is read in
+// each case. The policy does not refer to json.
 func DecodePolicy(cluster string, json []byte) (*DNSPolicy, error) {
 	p := new(DNSPolicy)
 	var d policyDoc
-	err := decodeObject(&p.Meta, cluster, json, nil, func(r *reader, field []byte) {
+	_, err := decodeObject(&p.Meta, cluster, json, nil, func(r *reader, field []byte) {
 		if string(field) == "spec" {
 			*p, d = DNSPolicy{Meta: p.Meta}, policyDoc{}
 			r.policySpec(p, &d)
@@ -62,11 +62,7 @@ func (r *reader) policySpec(p *DNSPolicy, d *policyDoc) {
 				r.balancing(d)
 			}
 		case "healthCheck":
-			d.health = nil
-			if r.is('{', "an object") {
-				d.health = &healthDoc{at: "spec.healthCheck"}
-				r.healthCheck(d.health)
-			}
+			d.health = r.healthCheck()
 		case "excludeAddresses":
 			p.Exclude = r.exclusions(&d.invalid)
 		case "providerRefs":
@@ -109,11 +105,7 @@ func (d *policyDoc) settle(p *DNSPolicy) string {
 	d.checkTarget(p)
 	d.settleStrategy(p)
 	d.settleBalancing(p)
-	if d.health != nil {
-		var invalid notes
-		p.HealthCheck = d.health.settle(d.strategy != "", &invalid)
-		p.CheckInvalid = invalid.text
-	}
+	p.HealthCheck, p.CheckInvalid = d.health.settled(d.strategy != "")
 	d.settleProvider(p)
 	return d.invalid.text
 }

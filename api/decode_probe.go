@@ -1,18 +1,12 @@
 package api
 
-import (
-	"fmt"
-)
+import "fmt"
 
-// DecodeProbe reads a DNSHealthCheckProbe (kuadrant.io/v1alpha1) of the given
-// cluster from JSON. It returns an error where the text is not JSON or names no
-// object. What cannot be read is left out and named in the probe's Fault, and
-// what cannot be accepted is named in Invalid; the rest of the probe is read in
-// both cases. The probe does not refer to json.
+// DecodeProbe reads a DNSHealthCheckProbe (kuadrant.io/v1alpha1) of the given cluster from JSON, as DecodePolicy does a policy.
 func DecodeProbe(cluster string, json []byte) (*HealthCheckProbe, error) {
 	p := new(HealthCheckProbe)
 	d := probeDoc{check: healthDoc{at: "spec"}}
-	controller, err := decodeChild(&p.Meta, cluster, json, probeLabels, func(r *reader, field []byte) {
+	controller, err := decodeObject(&p.Meta, cluster, json, probeLabels, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			d = probeDoc{check: healthDoc{at: "spec"}}
@@ -73,7 +67,12 @@ func (r *reader) probeStatus(p *HealthCheckProbe) {
 // in it.
 func (d *probeDoc) settle(p *HealthCheckProbe) string {
 	var invalid notes
-	p.Address = d.settleAddress(&invalid)
+	const want = "write an IP address such as 192.0.2.1, or a name such as lb.example.com"
+	if d.address == nil {
+		invalid.add("spec.address is missing: " + want)
+	} else if p.Address = targetName(*d.address); p.Address == "" {
+		invalid.add("spec.address " + quote(*d.address) + ": " + want + ", without port and wildcard")
+	}
 	if d.host != nil && d.hostname != nil && *d.host != *d.hostname {
 		invalid.add("spec.host and spec.hostname mean the same and differ: keep one of them")
 	}
@@ -86,18 +85,4 @@ func (d *probeDoc) settle(p *HealthCheckProbe) string {
 	p.Check = *d.check.settle(false, &invalid)
 	p.Host = p.Check.Host
 	return invalid.text
-}
-
-// settleAddress returns where to connect to, "" where it is nowhere.
-func (d *probeDoc) settleAddress(invalid *notes) string {
-	const want = "write an IP address such as 192.0.2.1, or a name such as lb.example.com"
-	if d.address == nil {
-		invalid.add("spec.address is missing: " + want)
-		return ""
-	}
-	if target := targetName(*d.address); target != "" {
-		return target
-	}
-	invalid.add("spec.address " + quote(*d.address) + ": " + want + ", without port and wildcard")
-	return ""
 }

@@ -2,16 +2,16 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 )
 
-// DecodeRecord reads a Record (kubi.zone/v1alpha1) of the given cluster from JSON. It
-// does so as DecodeZone does.
+// DecodeRecord reads a Record (kubi.zone/v1alpha1) of the given cluster from JSON, as DecodePolicy does a policy.
 func DecodeRecord(cluster string, json []byte) (*Record, error) {
 	rec := new(Record)
 	var d recordDoc
-	err := decodeObject(&rec.Meta, cluster, json, nil, func(r *reader, field []byte) {
+	_, err := decodeObject(&rec.Meta, cluster, json, nil, func(r *reader, field []byte) {
 		if string(field) == "spec" {
 			d = recordDoc{}
 			r.recordSpec(&d)
@@ -72,15 +72,12 @@ func (d *recordDoc) settle(rec *Record) string {
 		// One piece of memory: they often agree, and there may be a million Records.
 		rec.DomainName = rec.Name[len(rec.Name)-len(rec.DomainName):]
 	}
-	rec.Type, rec.Class, rec.TTL = d.rtype, d.class, NoTTL
+	rec.Type, rec.Class = d.rtype, cmp.Or(d.class, "IN")
 	switch {
 	case d.typeWrong != "":
 		invalid.add(d.typeWrong)
 	case rec.Type == "":
 		invalid.add("spec.type is missing: write the type of the record, such as A")
-	}
-	if rec.Class == "" {
-		rec.Class = "IN"
 	}
 	switch {
 	case d.dataWrong != "":
@@ -90,12 +87,6 @@ func (d *recordDoc) settle(rec *Record) string {
 	default:
 		rec.RData = *d.rdata
 	}
-	switch {
-	case d.ttl == nil:
-	case *d.ttl < 0 || *d.ttl > maxTTL:
-		invalid.add(fmt.Sprintf("spec.ttl is %d: it is in seconds, from 0 to %d", *d.ttl, maxTTL))
-	default:
-		rec.TTL = *d.ttl
-	}
+	rec.TTL = settleSeconds("ttl", d.ttl, NoTTL, &invalid)
 	return invalid.text
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ func DecodeSecret(cluster string, json []byte) (*Secret, error) {
 	var d secretDoc
 	var secretType string
 	s := new(Secret)
-	err := decodeObject(&s.Meta, cluster, json, allKeys, func(r *reader, field []byte) {
+	_, err := decodeObject(&s.Meta, cluster, json, allKeys, func(r *reader, field []byte) {
 		switch string(field) {
 		case "data":
 			d.data = d.read(r, "data", decodeBase64)
@@ -56,7 +57,11 @@ func DecodeSecret(cluster string, json []byte) (*Secret, error) {
 	}
 	// Annotations may hold the whole Secret, as kubectl applied it.
 	s.Meta = Meta{Name: s.Name, Cluster: cluster, UID: s.UID, Created: s.Created, Labels: s.Labels}
-	d.merge()
+	if d.data == nil {
+		d.data = d.plain
+	} else {
+		maps.Copy(d.data, d.plain) // what is written as text goes before what is in base64
+	}
 	s.Provider = provider(secretType, d.data)
 	if !s.Unlabelled { // else nothing more of it is to be read
 		s.Headers = d.settle()
@@ -108,16 +113,6 @@ func (d *secretDoc) read(r *reader, at string, decode func([]byte) (string, erro
 		values[key] = value
 	}
 	return values
-}
-
-// merge puts what is written as text over what is in base64.
-func (d *secretDoc) merge() {
-	for key, value := range d.plain {
-		if d.data == nil {
-			d.data = make(map[string]string)
-		}
-		d.data[key] = value
-	}
 }
 
 // settle returns the headers, none where one of them cannot be sent.

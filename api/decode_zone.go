@@ -1,34 +1,22 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/miekg/dns"
-)
-
-// The defaults of a Zone's SOA, in seconds (rule 6.8).
-const (
-	defaultZoneTTL     = 360
-	defaultZoneRefresh = 86400
-	defaultZoneRetry   = 7200
-	defaultZoneExpire  = 3600000
-	defaultZoneMinimum = 360
 )
 
 // maxTTL is the largest TTL there is (RFC 2181 §8); the times of an SOA have the
 // same bound here.
 const maxTTL = 1<<31 - 1
 
-// DecodeZone reads a Zone (kubi.zone/v1alpha1) of the given cluster from JSON. It
-// returns an error where the text is not JSON or names no object. What cannot be read
-// is left out and named in the Zone's Fault, and what cannot be accepted is named in
-// Invalid; the rest is read in both cases. The Zone does not refer to json.
+// DecodeZone reads a Zone (kubi.zone/v1alpha1) of the given cluster from JSON, as DecodePolicy does a policy.
 func DecodeZone(cluster string, json []byte) (*Zone, error) {
 	z := new(Zone)
 	var d zoneDoc
-	err := decodeObject(&z.Meta, cluster, json, nil, func(r *reader, field []byte) {
+	_, err := decodeObject(&z.Meta, cluster, json, nil, func(r *reader, field []byte) {
 		switch string(field) {
 		case "spec":
 			d = zoneDoc{}
@@ -141,30 +129,26 @@ func (d *zoneDoc) settle(z *Zone) string {
 	}
 	z.Delegations = d.delegations
 	z.index()
-	for _, f := range []struct {
-		field     string
-		written   *int64
-		otherwise uint32
-		to        *uint32
-	}{
-		{"ttl", d.ttl, defaultZoneTTL, &z.TTL},
-		{"refresh", d.refresh, defaultZoneRefresh, &z.Refresh},
-		{"retry", d.retry, defaultZoneRetry, &z.Retry},
-		{"expire", d.expire, defaultZoneExpire, &z.Expire},
-		{"negativeResponseCache", d.minimum, defaultZoneMinimum, &z.Minimum},
-	} {
-		*f.to = f.otherwise
-		switch {
-		case f.written == nil:
-		case *f.written < 0 || *f.written > maxTTL:
-			invalid.add(fmt.Sprintf("spec.%s is %d: it is in seconds, from 0 to %d", f.field, *f.written, maxTTL))
-		default:
-			*f.to = uint32(*f.written)
-		}
-	}
+	z.TTL = uint32(settleSeconds("ttl", d.ttl, 360, &invalid)) // the defaults are those of rule 6.8
+	z.Refresh = uint32(settleSeconds("refresh", d.refresh, 86400, &invalid))
+	z.Retry = uint32(settleSeconds("retry", d.retry, 7200, &invalid))
+	z.Expire = uint32(settleSeconds("expire", d.expire, 3600000, &invalid))
+	z.Minimum = uint32(settleSeconds("negativeResponseCache", d.minimum, 360, &invalid))
 	z.Mname = settleName("spec.mname", d.mname, &invalid)
 	z.Rname = settleName("spec.rname", d.rname, &invalid)
 	return invalid.text
+}
+
+// settleSeconds returns a field of a spec that is a time in seconds; otherwise where it is not set, or no TTL could have it.
+func settleSeconds(field string, written *int64, otherwise int64, invalid *notes) int64 {
+	switch {
+	case written == nil:
+		return otherwise
+	case *written < 0 || *written > maxTTL:
+		invalid.add(fmt.Sprintf("spec.%s is %d: it is in seconds, from 0 to %d", field, *written, maxTTL))
+		return otherwise
+	}
+	return *written
 }
 
 // settle returns the name, and the namespace/name of the parent (rule 6.2).
@@ -189,14 +173,11 @@ func (d *placeDoc) settle(m *Meta, invalid *notes) (domainName, parent string) {
 	if d.ref == nil {
 		return domainName, ""
 	}
-	namespace := d.ref.namespace
-	if namespace == "" {
-		namespace = m.Namespace()
-	}
+	namespace := cmp.Or(d.ref.namespace, m.Namespace())
 	switch {
-	case !isSubdomain(d.ref.name) || len(d.ref.name) > 253:
+	case !isName(d.ref.name):
 		invalid.add("spec.zoneRef.name " + quote(d.ref.name) + ": write the name of a Zone")
-	case !isSubdomain(namespace) || len(namespace) > 63 || strings.Contains(namespace, "."):
+	case !isNamespace(namespace):
 		invalid.add("spec.zoneRef.namespace " + quote(namespace) + ": write the name of a namespace")
 	default:
 		return domainName, words.intern([]byte(namespace + "/" + d.ref.name))

@@ -29,10 +29,6 @@ type DNSRecord struct {
 	Ready *Condition
 }
 
-// Own reports whether this server has written the record: it is a Child of the object that
-// controls it.
-func (r *DNSRecord) Own() bool { return r.Labels[LabelManagedBy] == ManagedBy }
-
 // The labels of DNSRecords that are kept; of DNSHealthCheckProbes it is the second.
 const (
 	// LabelZoneName names the zone that a record is served in (rule 6.10).

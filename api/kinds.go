@@ -31,28 +31,23 @@ var kinds = [NumKinds]struct {
 	tree                  anyTree
 }{
 	KindGateway: {
-		"Gateway", "gateway.networking.k8s.io", "gateways", true,
-		treeOf[Gateway](func(c *Cluster) *tree.Map[*Gateway] { return &c.Gateways }),
+		"Gateway", "gateway.networking.k8s.io", "gateways", true, treeOf[Gateway](func(c *Cluster) *objects[Gateway] { return &c.Gateways }),
 	},
 	KindDNSPolicy: {
-		"DNSPolicy", "kuadrant.io", "dnspolicies", true,
-		treeOf[DNSPolicy](func(c *Cluster) *tree.Map[*DNSPolicy] { return &c.Policies }),
+		"DNSPolicy", "kuadrant.io", "dnspolicies", true, treeOf[DNSPolicy](func(c *Cluster) *objects[DNSPolicy] { return &c.Policies }),
 	},
 	KindProbe: {
-		"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false,
-		treeOf[HealthCheckProbe](func(c *Cluster) *tree.Map[*HealthCheckProbe] { return &c.Probes }),
+		"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false, treeOf[HealthCheckProbe](func(c *Cluster) *objects[HealthCheckProbe] { return &c.Probes }),
 	},
-	KindZone:   {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *tree.Map[*Zone] { return &c.Zones })},
-	KindRecord: {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *tree.Map[*Record] { return &c.Records })},
+	KindZone:   {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *objects[Zone] { return &c.Zones })},
+	KindRecord: {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *objects[Record] { return &c.Records })},
 	KindDNSRecord: {
-		"DNSRecord", "kuadrant.io", "dnsrecords", true,
-		treeOf[DNSRecord](func(c *Cluster) *tree.Map[*DNSRecord] { return &c.DNSRecords }),
+		"DNSRecord", "kuadrant.io", "dnsrecords", true, treeOf[DNSRecord](func(c *Cluster) *objects[DNSRecord] { return &c.DNSRecords }),
 	},
 	KindDNSEndpoint: {
-		"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true,
-		treeOf[DNSEndpoint](func(c *Cluster) *tree.Map[*DNSEndpoint] { return &c.DNSEndpoints }),
+		"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true, treeOf[DNSEndpoint](func(c *Cluster) *objects[DNSEndpoint] { return &c.DNSEndpoints }),
 	},
-	KindSecret: {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *tree.Map[*Secret] { return &c.Secrets })},
+	KindSecret: {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *objects[Secret] { return &c.Secrets })},
 }
 
 // Cluster is everything that one source knows of one cluster, complete and
@@ -144,7 +139,7 @@ func ParseKind(name string) (k Kind, ok bool) {
 func (c *Cluster) Count(k Kind) int { return kinds[k].tree.count(c) }
 
 // Has reports whether c has an object.
-func (c *Cluster) Has(ref Ref) bool { return kinds[ref.Kind].tree.has(c, ref.Name) }
+func (c *Cluster) Has(ref Ref) bool { return c.MetaOf(ref) != nil }
 
 // Names yields the names of c's objects of a kind that start with prefix, in
 // order.
@@ -166,7 +161,6 @@ func (c *Cluster) Keep(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tr
 // methods are those of Cluster.
 type anyTree interface {
 	count(c *Cluster) int
-	has(c *Cluster, name string) bool
 	names(c *Cluster, prefix string, yield func(string) bool)
 	share(c, o *Cluster)
 	meta(c *Cluster, name string) *Meta
@@ -178,15 +172,13 @@ type anyTree interface {
 	carry(c, o *Cluster, ref Ref, how Application)
 }
 
+// objects are those of one kind, by namespace/name.
+type objects[T any] = tree.Map[*T]
+
 // treeOf implements anyTree; it returns where a cluster keeps the objects.
-type treeOf[T any] func(*Cluster) *tree.Map[*T]
+type treeOf[T any] func(*Cluster) *objects[T]
 
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
-
-func (at treeOf[T]) has(c *Cluster, name string) bool {
-	_, ok := at(c).Get(name)
-	return ok
-}
 
 func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {
 	for name := range at(c).From(prefix) {

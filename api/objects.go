@@ -64,6 +64,9 @@ func (m *Meta) BareName() string {
 	return name
 }
 
+// Own reports whether this server has written the DNSRecord or probe: it is a Child of the object that controls it.
+func (m *Meta) Own() bool { return m.Labels[LabelManagedBy] == ManagedBy }
+
 // Realm returns what sets m's namespace apart from those of the same name: its cluster
 // where it is Apart, else "".
 func (m *Meta) Realm() string {

@@ -137,29 +137,19 @@ func targetName(text string) string {
 // Gateway in its cluster goes before that on the Gateway wherever it is, and both
 // before that on the cluster.
 func (o *Overrides) Gateway(cluster, gateway string) string {
-	if o == nil {
-		return ""
-	}
-	return cmp.Or(o.all[subject{cluster, gateway, ""}].Word, o.all[subject{"", gateway, ""}].Word, o.all[subject{cluster, "", ""}].Word)
+	all := o.lines()
+	return cmp.Or(all[subject{cluster, gateway, ""}].Word, all[subject{"", gateway, ""}].Word, all[subject{cluster, "", ""}].Word)
 }
 
 // Target returns the word on a target, "" for none. target is as Override.Target.
-func (o *Overrides) Target(target string) string {
-	if o == nil {
-		return ""
-	}
-	return o.all[subject{"", "", target}].Word
-}
+func (o *Overrides) Target(target string) string { return o.lines()[subject{"", "", target}].Word }
 
 // Targets reports whether there is a word on any target.
 func (o *Overrides) Targets() bool { return o != nil && o.targets }
 
 // All yields the overrides in the order of their lines.
 func (o *Overrides) All() iter.Seq[Override] {
-	if o == nil {
-		return func(func(Override) bool) {}
-	}
-	return slices.Values(slices.SortedFunc(maps.Values(o.all), func(a, b Override) int { return cmp.Compare(a.Line, b.Line) }))
+	return slices.Values(slices.SortedFunc(maps.Values(o.lines()), func(a, b Override) int { return cmp.Compare(a.Line, b.Line) }))
 }
 
 // Changed yields the overrides that o has and before has not, or the other way
@@ -171,29 +161,22 @@ func (o *Overrides) Changed(before *Overrides) iter.Seq[Override] {
 			return
 		}
 		for about, line := range before.lines() {
-			if now := o.word(about); now == "" && !yield(line) {
+			if _, still := o.lines()[about]; !still && !yield(line) {
 				return
 			}
 		}
 		for about, line := range o.lines() {
-			if was := before.word(about); was != line.Word && !yield(line) {
+			if before.lines()[about].Word != line.Word && !yield(line) {
 				return
 			}
 		}
 	}
 }
 
-// lines returns the overrides by what they are about.
+// lines returns the overrides by what they are about; it is not to be changed.
 func (o *Overrides) lines() map[subject]Override {
 	if o == nil {
 		return nil
 	}
 	return o.all
-}
-
-func (o *Overrides) word(s subject) string {
-	if o == nil {
-		return ""
-	}
-	return o.all[s].Word
 }

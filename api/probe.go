@@ -30,9 +30,6 @@ type HealthCheckProbe struct {
 	ObservedGeneration int64
 }
 
-// Own reports whether this server has written the probe.
-func (p *HealthCheckProbe) Own() bool { return p.Labels[LabelManagedBy] == ManagedBy }
-
 // ProbeStatus is the status that a DNSHealthCheckProbe should carry (rule 4.8).
 type ProbeStatus struct {
 	// Healthy is ConditionUnknown before that is decided, and where nothing is checked.

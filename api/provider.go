@@ -1,11 +1,6 @@
 package api
 
-import (
-	"maps"
-	"slices"
-
-	"k8s.io/apimachinery/pkg/labels"
-)
+import "k8s.io/apimachinery/pkg/labels"
 
 // LabelDefaultProvider is the label of the Secret that policies of its namespace mean which
 // refer to no provider, with the value DefaultProviderOn (api.md, Providers).
@@ -31,21 +26,11 @@ type ProviderSecret struct {
 	Invalid string
 }
 
-// SameProvider reports whether both say the same as DNS providers, and to whoever selects them.
-func (s *Secret) SameProvider(o *Secret) bool {
-	return maps.Equal(s.Labels, o.Labels) && slices.Equal(s.Provider.Zones, o.Provider.Zones) &&
-		slices.Equal(s.Provider.Filter, o.Provider.Filter) &&
-		s.Provider.Domain == o.Provider.Domain && s.Provider.Invalid == o.Provider.Invalid
-}
-
 // Selects reports whether a reference without a name means a Secret of its namespace: by its
 // labels, or as the default.
 func (p *Provider) Selects(s *Secret) bool {
 	if p.Selector == nil {
-		return s.DefaultProvider()
+		return s.Labels[LabelDefaultProvider] == DefaultProviderOn
 	}
 	return p.Selector.Matches(labels.Set(s.Labels))
 }
-
-// DefaultProvider reports whether the Secret has the label LabelDefaultProvider.
-func (s *Secret) DefaultProvider() bool { return s.Labels[LabelDefaultProvider] == DefaultProviderOn }

@@ -1,8 +1,6 @@
 package api
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // HeadersLabel is the label that a Secret must have, with the value HeadersOn, to
 // be read at all: its owner agrees that what it holds is sent to servers that
