@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -8,7 +9,8 @@ import (
 
 // TestThresholds plays checks that succeed (+), fail (-), or are no evidence (.)
 // or forbidden (x), and compares the state after each: up (u), unknown (?), down
-// (d), or pending (p), which is up.
+// (d), or pending (p), which is up. A cell that begins with U, ? or D has that state from
+// before, which stands until checks have decided otherwise (rules 4.3 and 4.7).
 func TestThresholds(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -28,11 +30,23 @@ func TestThresholds(t *testing.T) {
 		{"no evidence at first", 2, 1, "..-", "pp?"},
 		{"no evidence between the successes", 1, 2, "-+.+", "dddu"},
 		{"forbidden", 1, 1, "-x-", "dpd"},
+		{"up from before", 2, 2, "U-+--", "uuud"},
+		{"down from before", 2, 2, "D+-++", "dddu"},
+		{"unknown from before", 2, 2, "?++", "?u"},
+		{"no evidence leaves what was before", 2, 2, "D.-", "dd"},
+		{"forbidden undoes what was before", 2, 2, "Dx", "p"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			terms := Terms{FailureThreshold: c.fall, SuccessThreshold: c.rise}
 			cell := new(Cell)
 			var got strings.Builder
+			if was := State(strings.IndexByte("U?D", c.checks[0])); was >= Up && was <= Down && strings.ContainsAny(c.checks[:1], "U?D") {
+				cell = NewCell(Restored(was))
+				if w := cell.Load(); w.State() != was || w.Checked() || !w.Known() || w.Fresh() != w {
+					t.Errorf("%v restored is %v, checked %v, known %v", was, w.State(), w.Checked(), w.Known())
+				}
+				c.checks = c.checks[1:]
+			}
 			for _, check := range c.checks {
 				o := Outcome{Reason: map[rune]Reason{'+': Good, '-': Timeout, '.': NoRoute, 'x': Forbidden}[check]}
 				_, w := cell.Observe(o, terms)
@@ -109,6 +123,14 @@ func TestOverride(t *testing.T) {
 			t.Errorf("%s is read as %s, %v", word, o, ok)
 		}
 	}
+	for s := Up; s <= Down; s++ {
+		if again, ok := ParseState(s.String()); !ok || again != s {
+			t.Errorf("%v is read as %v", s, again)
+		}
+	}
+	if _, ok := ParseState("drained"); ok {
+		t.Error("there is a state drained")
+	}
 	for _, word := range []string{"", "none", "Up", "drained"} {
 		if _, ok := ParseOverride(word); ok {
 			t.Errorf("%q is an override", word)
@@ -136,4 +158,90 @@ func TestCellShared(t *testing.T) {
 	if n := (*Cell)(nil).Load(); n != 0 {
 		t.Errorf("nobody's cell holds %x", n)
 	}
+}
+
+// history is rule 4.3 and 4.4 in the plainest words: all evidence so far, from
+// which the state is worked out anew.
+type history struct {
+	evidence []bool // whether each check that counts has succeeded
+	last     Reason
+}
+
+// row returns how many checks in a row have ended so, up to and with the last.
+func (h *history) row(success bool) (n int) {
+	for _, s := range slices.Backward(h.evidence) {
+		if s != success {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// state plays all checks again.
+func (h *history) state(t Terms) (s State) {
+	for i := range h.evidence {
+		now := history{evidence: h.evidence[:i+1]}
+		switch {
+		case now.row(false) >= t.FailureThreshold && now.row(false) > 0:
+			s = Down
+		case now.row(true) >= t.SuccessThreshold && now.row(true) > 0:
+			s = Up
+		case i == 0:
+			s = Unknown
+		}
+	}
+	return s
+}
+
+// note adds a check.
+func (h *history) note(r Reason) {
+	switch h.last = r; r {
+	case Good:
+		h.evidence = append(h.evidence, true)
+	case NoRoute, NoRoots, LocalTrouble, ResolverFailed, HeadersNotFound, Interrupted:
+	case Forbidden:
+		h.evidence = nil
+	default:
+		h.evidence = append(h.evidence, false)
+	}
+}
+
+// FuzzWord plays random outcomes, and operators, to a word and to a history.
+func FuzzWord(f *testing.F) {
+	f.Add(5, 1, []byte{0, 2, 2, 2, 2, 2, 0})
+	f.Add(2, 2, []byte{2, 100, 0, 101, 0, 102, 13, 2, 2, 103, 0})
+	f.Add(0, 0, []byte{2, 0, 16, 2, 11, 0})
+	f.Add(-1, -7, []byte{2, 0})
+	f.Add(1, 1, []byte{0, byte(NoRoots)})
+	f.Fuzz(func(t *testing.T, fall, rise int, checks []byte) {
+		if len(checks) > 200 { // the history is quadratic
+			return
+		}
+		terms := Terms{FailureThreshold: fall, SuccessThreshold: rise}
+		var w Word
+		var h history
+		override := NoOverride
+		for i, b := range checks {
+			if b >= 100 {
+				override = Override(b) % (ForceDown + 1)
+				w = w.with(override)
+			} else {
+				r := Reason(b) % numReasons
+				h.note(r)
+				w = w.After(Outcome{Reason: r, Status: i}, terms)
+			}
+			state, failures, successes := h.state(terms), h.row(false), h.row(true)
+			if w.Found() != state || w.Failures() != failures || w.Successes() != successes || w.Reason() != h.last || w.Override() != override {
+				t.Fatalf("after %v: %s, %d failures, %d successes, %q, override %s; want %s, %d, %d, %q, %s", checks[:i+1],
+					w.Found(), w.Failures(), w.Successes(), w.Reason(), w.Override(), state, failures, successes, h.last, override)
+			}
+			if w.Checked() != (len(h.evidence) > 0) {
+				t.Fatalf("after %v: checked %v", checks[:i+1], w.Checked())
+			}
+			if undecided := state == Unknown || state == Up && failures > 0 || state == Down && successes > 0; w.Undecided() != undecided {
+				t.Fatalf("after %v: undecided %v", checks[:i+1], w.Undecided())
+			}
+		}
+	})
 }

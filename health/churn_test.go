@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -133,6 +134,18 @@ func (c *churn) consistent() {
 			c.Errorf("%q is not checked", key)
 		}
 	}
+	rate, fresh := 0.0, 0
+	for _, e := range c.entries {
+		if !e.gone {
+			rate += e.target.rate()
+		}
+		if e.fresh {
+			fresh++
+		}
+	}
+	if math.Abs(c.rate-rate) > 1e-6 || c.fresh != fresh {
+		c.Errorf("rate %g, want %g; %d are fresh, want %d", c.rate, rate, c.fresh, fresh)
+	}
 	if c.running != busy || c.firsts != firsts || len(c.queue) != len(c.entries)-busy {
 		c.Errorf("%d run, want %d; %d first checks, want %d; %d in the queue, want %d", c.running, busy, c.firsts, firsts,
 			len(c.queue), len(c.entries)-busy)
@@ -156,9 +169,7 @@ func TestFollowChurn(t *testing.T) {
 			var told sync.Map
 			c.Prober = NewProber(Options{Concurrent: 1 + c.r.IntN(30), Changed: func(*Target, Word, Word) { told.Store("changed", true) }})
 			c.run = c.check
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() { c.Prober.Run(ctx); close(done) }()
+			stop := running(t, c.Prober)
 			for range 60 {
 				c.mu.Lock() // which checks share the source of chance with
 				c.follow()
@@ -188,8 +199,7 @@ func TestFollowChurn(t *testing.T) {
 				t.Errorf("%d cells are checked, of %d", len(c.count), len(c.followed))
 			}
 			c.mu.Unlock()
-			cancel()
-			<-done
+			stop()
 			if c.running != 0 || len(c.queue) != len(c.followed) {
 				t.Errorf("at the end %d run, and %d are in the queue, want %d", c.running, len(c.queue), len(c.followed))
 			}

@@ -3,6 +3,8 @@ package health
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -39,6 +42,8 @@ func TestGRPC(t *testing.T) {
 				return grpc_health_v1.HealthCheckResponse_NOT_SERVING, nil
 			case "slow":
 				return 0, status.Error(codes.DeadlineExceeded, "slow")
+			case "cancelled": // a server that says so is not one that works
+				return 0, status.Error(codes.Canceled, "cancelled")
 			}
 			return 0, status.Error(codes.NotFound, "no such service")
 		}})
@@ -67,6 +72,7 @@ func TestGRPC(t *testing.T) {
 		{"not serving", GRPC, plain, "/bad.Service", false, NotServing},
 		{"unknown", GRPC, plain, "/other", false, UnknownService},
 		{"slow", GRPC, plain, "/slow", false, Timeout},
+		{"cancelled by the server", GRPC, plain, "/cancelled", false, BadAnswer},
 		{"no health service", GRPC, portOf(l), "/", false, UnknownService},
 		{"TLS", GRPCS, secure, "/", true, Good},
 		{"TLS, not trusted", GRPCS, secure, "/", false, BadCertificate},
@@ -86,5 +92,31 @@ func TestGRPC(t *testing.T) {
 	hang.Timeout = 300 * time.Millisecond
 	if o := newConnector(loopback).run(t.Context(), hang); o.Reason != Timeout {
 		t.Errorf("a server that says nothing: %v", o.Reason)
+	}
+}
+
+// TestGRPCAuthorityOfIPv6: an IPv6 address stands in brackets in :authority (RFC 3986
+// §3.2.2).
+func TestGRPCAuthorityOfIPv6(t *testing.T) {
+	got := make(chan string, 1)
+	s := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+		md, _ := metadata.FromIncomingContext(ctx)
+		got <- fmt.Sprint(md.Get(":authority"))
+		return nil, errors.New("seen")
+	}))
+	grpc_health_v1.RegisterHealthServer(s, &healthServer{})
+	l := listen(t, "::1")
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	target := at(GRPC, portOf(l))
+	target.Address, target.Host = "::1", ""
+	o := newConnector(loopback).run(t.Context(), target)
+	select {
+	case authority := <-got:
+		if authority != "[[::1]]" {
+			t.Errorf("authority %s", authority)
+		}
+	default:
+		t.Errorf("not asked: %q", o.Reason)
 	}
 }

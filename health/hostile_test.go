@@ -277,24 +277,19 @@ func TestDeadAddressKeepsNobodyWaiting(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		defer good.Close()
-		s := &http.Server{Handler: answers(200)} //nolint:gosec // it ends with the test
-		go func() { _ = s.Serve(good) }()
-		defer s.Close()
-		var addrs []netip.Addr
+		serveOn(t, good, false, answers(200))
+		var addrs []string
 		for i := 2; i <= maxAddresses; i++ {
 			dead, err := net.Listen("tcp", fmt.Sprintf("127.0.0.%d:%d", i, port))
 			if err != nil {
 				t.Skip(err) // taken: very rare
 			}
 			defer dead.Close()
-			addrs = append(addrs, netip.MustParseAddr(fmt.Sprintf("127.0.0.%d", i)))
+			addrs = append(addrs, fmt.Sprintf("127.0.0.%d", i))
 		}
 		conn := newConnector(loopback)
 		conn.stagger = 10 * time.Millisecond
-		conn.lookup = func(context.Context, string) ([]netip.Addr, error) {
-			return append(addrs, netip.MustParseAddr("127.0.0.1")), nil
-		}
+		conn.lookup = resolving(append(addrs, "127.0.0.1")...)
 		target := at(HTTP, uint16(port))
 		target.Address = "lb.example.com"
 		if o := conn.run(t.Context(), target); o.Reason != Good {
@@ -336,14 +331,10 @@ func TestLiterals(t *testing.T) {
 		t.Skip("no IPv6 on this machine")
 	}
 	_ = six.Close()
-	l := listen(t, "::1")
 	hosts := make(chan string, 10)
-	//nolint:gosec // it ends with the test
-	s := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host })}
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(func() { _ = s.Close() })
+	_, port := serveOn(t, listen(t, "::1"), false, func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host })
 	for _, address := range []string{"::1", "::1%lo"} {
-		target := at(HTTP, portOf(l))
+		target := at(HTTP, port)
 		target.Address, target.Host = address, ""
 		if o := newConnector(loopback).run(t.Context(), target); o.Reason != Good {
 			t.Errorf("%s: %v", address, o.Reason)

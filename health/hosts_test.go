@@ -115,10 +115,7 @@ func guarded(t *testing.T, n *names, hosts ...string) (p *Prober, permits func(a
 	p.run = func(_ context.Context, target *Target) Outcome {
 		return Outcome{Reason: c.guard.permits(netip.MustParseAddr(target.Address), 443)}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { p.Run(ctx); close(done) }()
-	t.Cleanup(func() { cancel(); <-done })
+	running(t, p)
 	return p, func(address string, want Reason) {
 		t.Helper()
 		if got := c.guard.permits(netip.MustParseAddr(address), 443); got != want {
@@ -274,4 +271,34 @@ func TestDenyLater(t *testing.T) {
 			permits("203.0.113.4", Forbidden)
 		})
 	}
+}
+
+// TestDenyHostOfOneFamilyInHostsFile: a name that a hosts file has with addresses of one
+// family alone is known at once. For the other family the resolver says "no suitable address"
+// then, which is an answer, and no failure.
+func TestDenyHostOfOneFamilyInHostsFile(t *testing.T) {
+	// An address stands for such a name: the resolver treats both in the same way.
+	_, none := net.DefaultResolver.LookupNetIP(t.Context(), "ip6", "192.0.2.1")
+	if none == nil {
+		t.Fatal("no error")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		h := newHostAddresses([]string{"api.example.com"})
+		h.lookup = func(_ context.Context, network, _ string) ([]netip.Addr, error) {
+			if network == "ip6" {
+				return nil, none
+			}
+			return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil
+		}
+		h.began = time.Now()
+		if !h.refresh(t.Context()) {
+			t.Error("the host is not known")
+		}
+		if r := h.permit(netip.MustParseAddr("192.0.2.1")); r != Forbidden {
+			t.Errorf("%q for its address", r)
+		}
+		if r := h.permit(netip.MustParseAddr("192.0.2.2")); r != Good {
+			t.Errorf("%q for another address", r)
+		}
+	})
 }

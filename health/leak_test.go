@@ -119,16 +119,13 @@ func TestRunEnds(t *testing.T) {
 	p.run = c.run
 	p.hosts.lookup = func(ctx context.Context, _, host string) ([]netip.Addr, error) { return c.lookup(ctx, host) }
 	p.Follow(targets(append(all, hostname)...), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { p.Run(ctx); close(done) }()
+	stop := running(t, p)
 	for int(conns.Load()) < len(all) {
 		time.Sleep(time.Millisecond) // until each has a connection
 	}
 	<-looking
 	<-looking
-	cancel()
-	<-done // else the test never ends
+	stop() // else the test never ends
 	if p.running != 0 || len(p.queue) != len(all)+1 {
 		t.Errorf("%d checks run, %d are in the queue", p.running, len(p.queue))
 	}

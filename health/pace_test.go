@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -31,18 +30,11 @@ func TestFirstChecksAfterSlowResolver(t *testing.T) {
 			tenths[int(time.Since(start)/(100*time.Millisecond))]++
 			return Outcome{}
 		}
-		var all []*Target
-		for i := range 10000 {
-			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
-		}
-		p.Follow(targets(all...), nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() { p.Run(ctx); close(done) }()
+		p.Follow(targets(many(10000, time.Hour)...), nil)
+		stop := running(t, p)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		cancel()
-		<-done
+		stop()
 		for tenth, n := range tenths {
 			if n > firstRate/2 {
 				t.Errorf("%d first checks began in the tenth of a second after %d00 ms", n, tenth)
@@ -58,19 +50,12 @@ func TestChecksAfterPause(t *testing.T) {
 		p := NewProber(Options{Concurrent: DefaultConcurrent})
 		var begun atomic.Int32
 		p.run = func(context.Context, *Target) Outcome { begun.Add(1); return Outcome{} }
-		var all []*Target
-		for i := range 8000 {
-			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Minute, 1, 1))
-		}
-		p.Follow(targets(all...), nil)
+		p.Follow(targets(many(8000, time.Minute)...), nil)
 		run := func(length time.Duration) {
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan struct{})
-			go func() { p.Run(ctx); close(done) }()
+			stop := running(t, p)
 			time.Sleep(length)
 			synctest.Wait()
-			cancel()
-			<-done
+			stop()
 		}
 		run(10 * time.Minute)
 		time.Sleep(10 * time.Minute) // nothing of the prober runs
@@ -103,5 +88,26 @@ func TestKnownTargetIsCheckedAfterReload(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestPaceWhileUndecided: after a first failure the next checks come after min(interval, 10 s)
+// until the state is decided, also where very many fail at once (rule 4.3).
+func TestPaceWhileUndecided(t *testing.T) {
+	p := NewProber(Options{})
+	const n = 100000
+	terms := Terms{Interval: 5 * time.Minute}
+	p.rate = n * terms.rate()
+	now := time.Now()
+	begun := 0
+	for end := now.Add(hurry); now.Before(end); {
+		if wait := p.pace(now); wait > 0 {
+			now = now.Add(wait)
+			continue
+		}
+		begun++
+	}
+	if begun < n {
+		t.Errorf("%d of %d checks that are due within %s begin", begun, n, hurry)
 	}
 }

@@ -44,9 +44,13 @@ func listen(t testing.TB, address string) net.Listener {
 // serve runs an HTTP server, with TLS where that is wanted.
 func serve(t testing.TB, secure bool, handler http.HandlerFunc) (*httptest.Server, uint16) {
 	t.Helper()
+	return serveOn(t, listen(t, "127.0.0.1"), secure, handler)
+}
+
+func serveOn(t testing.TB, l net.Listener, secure bool, handler http.HandlerFunc) (*httptest.Server, uint16) {
 	s := httptest.NewUnstartedServer(handler)
 	_ = s.Listener.Close()
-	s.Listener = listen(t, "127.0.0.1")
+	s.Listener = l
 	s.EnableHTTP2 = secure
 	if secure {
 		s.StartTLS()
@@ -317,64 +321,6 @@ func TestTCP(t *testing.T) {
 	for port, want := range map[uint16]Reason{portOf(l): Good, refusing(t): ConnectionRefused} {
 		if o := newConnector(loopback).run(t.Context(), at(TCP, port)); o.Reason != want {
 			t.Errorf("%v, want %v", o, want)
-		}
-	}
-}
-
-// TestHostname: one good address is enough (rule 4.3, case G11); an address that
-// must not be checked is not, whatever name leads to it.
-func TestHostname(t *testing.T) {
-	_, port := serve(t, false, answers(200))
-	addrs := func(list ...string) func(context.Context, string) ([]netip.Addr, error) {
-		return func(context.Context, string) (all []netip.Addr, _ error) {
-			for _, a := range list {
-				all = append(all, netip.MustParseAddr(a))
-			}
-			return all, nil
-		}
-	}
-	fails := func(err error) func(context.Context, string) ([]netip.Addr, error) {
-		return func(context.Context, string) ([]netip.Addr, error) { return nil, err }
-	}
-	for _, c := range []struct {
-		name   string
-		lookup func(context.Context, string) ([]netip.Addr, error)
-		want   Reason
-	}{
-		{"the last of three", addrs("127.0.0.2", "127.0.0.3", "127.0.0.1"), Good},
-		{"none of two", addrs("127.0.0.2", "127.0.0.3"), ConnectionRefused},
-		{"metadata", addrs("169.254.169.254"), Forbidden},
-		{"metadata in IPv6", addrs("::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe"), Forbidden},
-		{"metadata and a good one", addrs("169.254.169.254", "127.0.0.1"), Good},
-		{"metadata and a bad one", addrs("169.254.169.254", "127.0.0.2"), ConnectionRefused},
-		{"no address", addrs(), NoSuchHost},
-		{"no such host", fails(&net.DNSError{Err: "no such host", IsNotFound: true}), NoSuchHost},
-		{"resolver is away", fails(&net.DNSError{Err: "i/o timeout", IsTimeout: true}), ResolverFailed},
-		{"resolver refuses", fails(&net.DNSError{Err: "server misbehaving", IsTemporary: true}), ResolverFailed},
-	} {
-		conn := newConnector(loopback)
-		conn.lookup = c.lookup
-		target := at(HTTP, port)
-		target.Address = "lb.example.com"
-		if o := conn.run(t.Context(), target); o.Reason != c.want {
-			t.Errorf("%s: %v, want %v", c.name, o.Reason, c.want)
-		}
-	}
-	// A second resolution is checked as the first was.
-	conn := newConnector(loopback)
-	first := true
-	conn.lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
-		defer func() { first = false }()
-		if first {
-			return addrs("127.0.0.1")(ctx, host)
-		}
-		return addrs("169.254.169.254")(ctx, host)
-	}
-	target := at(HTTP, port)
-	target.Address = "lb.example.com"
-	for _, want := range []Reason{Good, Forbidden} {
-		if o := conn.run(t.Context(), target); o.Reason != want {
-			t.Errorf("%v, want %v", o.Reason, want)
 		}
 	}
 }

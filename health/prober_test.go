@@ -45,11 +45,18 @@ func newBench(t *testing.T, opts Options) *bench {
 			return o
 		}
 	}
+	running(t, b.Prober)
+	return b
+}
+
+// running runs a Prober until stop is called, or the test has ended.
+func running(t *testing.T, p *Prober) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	go func() { b.Run(ctx); close(done) }()
-	t.Cleanup(func() { cancel(); <-done })
-	return b
+	go func() { p.Run(ctx); close(done) }()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
 }
 
 // says makes checks of an address end with r from now on.
@@ -72,6 +79,15 @@ func target(address string, interval time.Duration, fall, rise int) *Target {
 		Terms: Terms{Interval: interval, Timeout: 5 * time.Second, FailureThreshold: fall, SuccessThreshold: rise},
 		Cell:  new(Cell),
 	}
+}
+
+// many returns targets that are alike but for their addresses.
+func many(n int, interval time.Duration) []*Target {
+	all := make([]*Target, n)
+	for i := range all {
+		all[i] = target(fmt.Sprintf("192.0.2.%d", i), interval, 1, 1)
+	}
+	return all
 }
 
 func targets(all ...*Target) tree.Map[*Target] {
@@ -140,10 +156,7 @@ func TestSchedule(t *testing.T) {
 func TestFirstChecksAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{})
-		var all []*Target
-		for i := range 1000 {
-			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
-		}
+		all := many(1000, time.Hour)
 		b.Follow(targets(all...), nil)
 		tenths := make([]int, 10)
 		time.Sleep(2 * time.Second)
@@ -167,10 +180,7 @@ func TestFirstChecksAreSpread(t *testing.T) {
 func TestManyFirstChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{})
-		var all []*Target
-		for i := range 8 * firstRate {
-			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
-		}
+		all := many(8*firstRate, time.Hour)
 		b.Follow(targets(all...), nil)
 		if time.Sleep(10 * time.Second); !b.Settled() {
 			t.Error("not all have been checked after ten seconds")
@@ -198,10 +208,7 @@ func TestHeadersChangeOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{})
 		b.take = 100 * time.Millisecond
-		all := make([]*Target, 2000)
-		for i := range all {
-			all[i] = target(fmt.Sprintf("192.0.2.%d", i), 5*time.Minute, 1, 1)
-		}
+		all := many(2000, 5*time.Minute)
 		b.Follow(targets(all...), nil)
 		time.Sleep(10 * time.Second)
 		b.mu.Lock()
@@ -276,11 +283,7 @@ func TestConcurrentIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{Concurrent: 10})
 		b.take = 2 * time.Second
-		var all []*Target
-		for i := range 55 {
-			all = append(all, target(fmt.Sprintf("192.0.2.%d", i), time.Hour, 1, 1))
-		}
-		b.Follow(targets(all...), nil)
+		b.Follow(targets(many(55, time.Hour)...), nil)
 		time.Sleep(9 * time.Second)
 		if late := b.Overdue(); late < 8*time.Second {
 			t.Errorf("the one that has waited longest is %v late", late)
@@ -365,24 +368,6 @@ func TestHeadersChange(t *testing.T) {
 		time.Sleep(time.Second)
 		if n := len(b.checks(a.Address)); n != 3 {
 			t.Errorf("%d checks, want 3", n)
-		}
-	})
-}
-
-// TestGoneWhileChecked: what a check finds of a target that goes meanwhile
-// changes nothing.
-func TestGoneWhileChecked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Options{})
-		b.take = 3 * time.Second
-		a := target("192.0.2.1", time.Hour, 1, 1)
-		b.says(a.Address, Timeout)
-		b.Follow(targets(a), nil)
-		time.Sleep(2 * time.Second)
-		b.Follow(targets(), []string{a.Key()})
-		time.Sleep(10 * time.Second)
-		if w := a.Cell.Load(); w != 0 || !b.Settled() {
-			t.Errorf("word %x, settled %v", w, b.Settled())
 		}
 	})
 }

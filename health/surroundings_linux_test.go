@@ -1,20 +1,16 @@
 package health
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/status"
 )
+
+func init() { children["roots"] = noRoots }
 
 // rerun runs this test binary as a child, and fails where that does.
 func rerun(t *testing.T, child string, attr *syscall.SysProcAttr, env ...string) {
@@ -58,45 +54,23 @@ func TestDialErrors(t *testing.T) {
 	}
 }
 
-// TestResolver asks resolvers that answer badly, and one that does not: what they
-// do says nothing about a target, but where they say that there is no such
-// host.
-func TestResolver(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		rcode byte
-		want  Reason
-	}{
-		{"no address", 0, NoSuchHost},
-		{"SERVFAIL", 2, ResolverFailed},
-		{"NXDOMAIN", 3, NoSuchHost},
-		{"REFUSED", 5, ResolverFailed},
-		{"silent", silence, ResolverFailed},
-	} {
-		conn := newConnector(loopback)
-		conn.resolver = *answering(t, func(byte) (byte, netip.Addr) { return c.rcode, netip.Addr{} })
-		target := at(HTTP, 80)
-		target.Address = "host.example.com"
-		if c.rcode == silence {
-			target.Timeout = 300 * time.Millisecond
-		}
-		if o := conn.run(t.Context(), target); o.Reason != c.want {
-			t.Errorf("%s: %q, want %q", c.name, o.Reason, c.want)
-		}
-	}
+// TestNoRoots: where this machine has no root certificates at all, a certificate that
+// cannot be verified says nothing about the target (rule 4.4).
+func TestNoRoots(t *testing.T) {
+	_, secure := serve(t, true, answers(200))
+	rerun(t, "roots", nil, fmt.Sprintf("PORTS=%d", secure), "SSL_CERT_FILE=/nonexistent/ca.pem", "SSL_CERT_DIR=/nonexistent")
 }
 
-// TestGRPCCancelledByServer: a server that answers that the call was cancelled is
-// not one that works.
-func TestGRPCCancelledByServer(t *testing.T) {
-	s := grpc.NewServer()
-	grpc_health_v1.RegisterHealthServer(s, &healthServer{answer: func(string) (grpc_health_v1.HealthCheckResponse_ServingStatus, error) {
-		return 0, status.Error(codes.Canceled, "cancelled")
-	}})
-	l := listen(t, "127.0.0.1")
-	go func() { _ = s.Serve(l) }()
-	t.Cleanup(s.Stop)
-	if o := newConnector(loopback).run(t.Context(), at(GRPC, portOf(l))); o.Reason != BadAnswer {
-		t.Errorf("%q", o.Reason)
+func noRoots() int {
+	var port uint16
+	if _, err := fmt.Sscan(os.Getenv("PORTS"), &port); err != nil {
+		return report([]string{err.Error()})
 	}
+	var wrong []string
+	for _, p := range []Protocol{HTTPS, GRPCS} {
+		if o := newConnector(loopback).run(context.Background(), at(p, port)); o.Reason.verdict() != noEvidence {
+			wrong = append(wrong, fmt.Sprintf("%s: %q counts against the target", p, o.Reason))
+		}
+	}
+	return report(wrong)
 }
