@@ -167,21 +167,3 @@ func TestDamagedAnywhere(t *testing.T) {
 		}
 	}
 }
-
-// The example is found to be what its documentation says.
-func TestExample(t *testing.T) {
-	ie, us := Codes{"", "", "IE", "GEO-EU"}, Codes{"", "", "US", "GEO-NA"}
-	checkLocated(t, open(t, []string{"../examples/geo.mmdb"}, ""), NeedPlace, []located{
-		{"127.0.100.1", ie, 24},
-		{"10.89.100.1", ie, 24},
-		{"192.0.2.1", ie, 24},
-		{"127.0.200.1", us, 24},
-		{"10.89.200.1", us, 24},
-		{"198.51.100.1", us, 25},
-		{"198.51.100.129", Codes{"", "US-CA", "US", "GEO-NA"}, 25},
-		{"203.0.113.1", Codes{"", "", "DE", "GEO-EU"}, 24},
-		{"2001:db8:100::1", ie, 48},
-		{"2001:db8:200::1", us, 48},
-		{"127.0.0.1", Codes{}, 18},
-	})
-}
