@@ -21,7 +21,7 @@ type DNSPolicy struct {
 
 	Target   Target
 	Strategy Strategy
-	Delegate bool // read and reported, without effect (rule 1.8)
+	Delegate bool // yields to a DNSRecord of its namespace at its host (rule 1.8)
 	// Weighting and geo apply to WeightedGeo alone.
 	DefaultWeight int64 // ≥ 0
 	CustomWeights []CustomWeight

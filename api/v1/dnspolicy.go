@@ -68,8 +68,9 @@ type DNSPolicySpec struct {
 	// their labels.
 	ProviderSelector *metav1.LabelSelector `json:"providerSelector,omitempty"`
 
-	// delegate is accepted and has no effect: every server reads every cluster
-	// itself.
+	// delegate has the policy yield a host to a DNSRecord of its namespace that has
+	// the host, as Kuadrant's authoritative one does. Without such a DNSRecord, the
+	// policy is served as any other: every server reads every cluster itself.
 	Delegate *bool `json:"delegate,omitempty"`
 }
 

@@ -98,7 +98,6 @@ const (
 	ReasonUnknownGeo      = "UnknownGeoCode"
 	reasonChainTooLong    = "ChainTooLong"
 	ReasonChainTaken      = "ChainTaken"
-	ReasonDelegate        = "DelegateWithoutEffect"
 	ReasonAnnotation      = "InvalidAnnotation"
 	ReasonHeaders         = "HeadersNotFound"
 	ReasonCheck           = "InvalidHealthCheck"

@@ -49,11 +49,11 @@ func (r *Registry) follows(c *endpoint.Contender) bool {
 }
 
 // Order returns the contenders, which are in the order of their age, in that of precedence: first those whose objects have the
-// registry's line for their hosts, then those of the line's namespace, which follow an owner that has gone; those that are
-// there only because the guard keeps them (rule 8.5) go after others of their namespace. Before all are the vacancies. Contenders
+// registry's line for their hosts, then those of the line's namespace, which follow an owner that has gone. Policies that yield to
+// a DNSRecord (rule 1.8), and what is there only because the guard keeps it (rule 8.5), go after others of their namespace. Before all are the vacancies. Contenders
 // that stand for owners which cannot be read go where these are among the others.
 func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender {
-	contenders = r.holdersFirst(r.withoutPresent(contenders))
+	contenders = delegatingLast(r.holdersFirst(r.withoutPresent(contenders)))
 	contenders = endpoint.LiveFirst(contenders, (*endpoint.Contender).Missing, (*endpoint.Contender).Contention)
 	if r.empty() {
 		return contenders
@@ -85,6 +85,23 @@ func (r *Registry) holdersFirst(contenders []*endpoint.Contender) []*endpoint.Co
 	ordered := slices.Clone(contenders)
 	slices.SortStableFunc(ordered, func(a, b *endpoint.Contender) int { return place[a] - place[b] })
 	return ordered
+}
+
+// delegatingLast returns the contenders, which are in the order of precedence, with policies that delegate after others of their
+// namespaces where a DNSRecord is among these (rule 1.8).
+func delegatingLast(contenders []*endpoint.Contender) []*endpoint.Contender {
+	delegates := func(c *endpoint.Contender) bool { return c.Policy != nil && c.Policy.Delegate }
+	if !slices.ContainsFunc(contenders, delegates) {
+		return contenders
+	}
+	recorded := make(map[string]bool)
+	for _, c := range contenders {
+		if c.Kind == api.KindDNSRecord {
+			recorded[c.Contention()] = true
+		}
+	}
+	yields := func(c *endpoint.Contender) bool { return delegates(c) && recorded[c.Contention()] }
+	return endpoint.LiveFirst(contenders, yields, (*endpoint.Contender).Contention)
 }
 
 // Vacancy returns what stands for the owner on record of a host where neither it nor another object of its namespace is among

@@ -99,10 +99,6 @@ func (r *report) collect(s *View) {
 			r.add(n)
 		}
 	}
-	if r.policy.Delegate {
-		const effect = "delegate has no effect: this server reads every cluster itself"
-		r.add(endpoint.Note{Condition: endpoint.Refusal(endpoint.ReasonDelegate, effect)}) // rule 1.8
-	}
 	for _, c := range r.target.Contenders {
 		if c.Policy != r.policy {
 			continue
