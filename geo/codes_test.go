@@ -85,36 +85,52 @@ func TestCountries(t *testing.T) {
 }
 
 func TestFromCodes(t *testing.T) {
-	for _, tt := range []struct {
-		as, subdivision, country, continent string
-		want                                Codes
-	}{
-		{want: Codes{}},
-		{"64500", "", "", "", Codes{"AS64500", "", "", ""}},
-		{"AS64500", "", "", "", Codes{"AS64500", "", "", ""}},
-		{"0", "", "", "", Codes{}}, // not routed
-		{"-1", "", "", "", Codes{}},
-		{"4294967296", "", "", "", Codes{}},
-		{"", "ENG,CAM", "GB", "EU", Codes{"", "GB-ENG", "GB", "GEO-EU"}},
-		{"", "", "gb", "", Codes{"", "", "GB", "GEO-EU"}},
-		{"", "US-CA", "", "", Codes{"", "US-CA", "US", "GEO-NA"}},
-		{"", "US-CA", "US", "", Codes{"", "US-CA", "US", "GEO-NA"}},
-		{"", "US-CA", "DE", "", Codes{"", "", "DE", "GEO-EU"}}, // they contradict each other
-		{"", "CA", "", "", Codes{}},
-		{"", "California", "US", "", Codes{"", "", "US", "GEO-NA"}},
-		{"", ",", "US", "", Codes{"", "", "US", "GEO-NA"}},
-		{"", "", "", "EU", Codes{"", "", "", "GEO-EU"}},
-		{"", "", "", "GEO-EU", Codes{"", "", "", "GEO-EU"}},
-		{"", "", "EU", "", Codes{"", "", "", "GEO-EU"}}, // a region that country databases write
-		{"", "", "AP", "", Codes{}},
-		{"", "", "TR", "EU", Codes{"", "", "TR", "GEO-EU"}}, // the source's continent counts
-		{"", "", "TR", "Europe", Codes{"", "", "TR", "GEO-AS"}},
-		{"", "", "UK", "", Codes{}},
-	} {
-		if got := FromCodes(tt.as, tt.subdivision, tt.country, tt.continent); *got != tt.want {
-			t.Errorf("FromCodes(%q, %q, %q, %q) = %q, want %q", tt.as, tt.subdivision, tt.country, tt.continent, *got, tt.want)
+	if got := FromCodes("", "", "", ""); *got != (Codes{}) {
+		t.Errorf("of nothing: %q", *got)
+	}
+	text, err := os.ReadFile("testdata/sources.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		said, want, _ := strings.Cut(line, "=")
+		of := strings.Fields(said)
+		if len(of) == 0 {
+			continue
+		}
+		for i, word := range of {
+			if word == "-" {
+				of[i] = ""
+			}
+		}
+		if got := listed(t, FromCodes(of[0], of[1], of[2], of[3])); got != strings.TrimSpace(want) {
+			t.Errorf("FromCodes(%q) = %s, want %s", of, got, want)
 		}
 	}
+}
+
+// listed returns the codes that there are, each of which is in its place.
+func listed(t *testing.T, c *Codes) string {
+	t.Helper()
+	var all []string
+	for i, code := range c {
+		place := CodeCountry
+		switch {
+		case code == "":
+			continue
+		case strings.HasPrefix(code, "GEO-"):
+			place = CodeContinent
+		case strings.Contains(code, "-"):
+			place = CodeSubdivision
+		case len(code) > 2:
+			place = CodeAS
+		}
+		if all = append(all, code); i != int(place) {
+			t.Errorf("%s is in the place %d of %q", code, i, *c)
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 // What Check accepts is what a client can have, in upper case.

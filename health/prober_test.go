@@ -151,55 +151,40 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// TestFirstChecksAreSpread: many targets that come at one time are first checked
-// over a second.
+// TestFirstChecksAreSpread: many targets that come at one time are first checked over a second; of very many no more in a
+// second than one machine can do, and a target that comes later does not wait for long once they are done.
 func TestFirstChecksAreSpread(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Options{})
-		all := many(1000, time.Hour)
-		b.Follow(targets(all...), nil)
-		tenths := make([]int, 10)
-		time.Sleep(2 * time.Second)
-		for _, a := range all {
-			if n := len(b.checks(a.Address)); n != 1 {
-				t.Fatalf("%d checks", n)
+	for _, c := range []struct {
+		n           int
+		part        time.Duration
+		least, most int // first checks in each part of the time
+	}{
+		{1000, 100 * time.Millisecond, 40, 200},
+		{8 * firstRate, time.Second, 0, firstRate * 6 / 5},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, Options{})
+			all := many(c.n, time.Hour)
+			b.Follow(targets(all...), nil)
+			if time.Sleep(10*c.part + 100*time.Millisecond); !b.Settled() {
+				t.Errorf("not all of %d have been checked", c.n)
 			}
-			tenths[int(b.checks(a.Address)[0]/(100*time.Millisecond))%10]++
-		}
-		for i, n := range tenths {
-			if n < 40 || n > 200 {
-				t.Errorf("%d of 1000 in tenth %d", n, i)
+			parts := make([]int, 10)
+			for _, a := range all {
+				parts[min(9, b.checks(a.Address)[0]/c.part)]++
 			}
-		}
-	})
-}
-
-// TestManyFirstChecks: of very many targets no more are first checked in a second
-// than one machine can do, and a target that comes later does not wait for long
-// once they are done.
-func TestManyFirstChecks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Options{})
-		all := many(8*firstRate, time.Hour)
-		b.Follow(targets(all...), nil)
-		if time.Sleep(10 * time.Second); !b.Settled() {
-			t.Error("not all have been checked after ten seconds")
-		}
-		seconds := make([]int, 10)
-		for _, a := range all {
-			seconds[b.checks(a.Address)[0]/time.Second]++
-		}
-		for i, n := range seconds {
-			if n > firstRate*6/5 {
-				t.Errorf("%d first checks in second %d", n, i)
+			for i, n := range parts {
+				if n < c.least || n > c.most {
+					t.Errorf("%d of %d first checks in part %d", n, c.n, i)
+				}
 			}
-		}
-		b.Follow(targets(append(all, target("192.0.3.1", time.Hour, 1, 1))...), nil)
-		time.Sleep(time.Second)
-		if n := len(b.checks("192.0.3.1")); n != 1 {
-			t.Errorf("%d checks of a target that came later", n)
-		}
-	})
+			b.Follow(targets(append(all, target("192.0.3.1", time.Hour, 1, 1))...), nil)
+			time.Sleep(time.Second)
+			if n := len(b.checks("192.0.3.1")); n != 1 {
+				t.Errorf("%d checks of a target that came later", n)
+			}
+		})
+	}
 }
 
 // TestHeadersChangeOfMany: a Secret that many checks use does not start them all at
