@@ -162,7 +162,7 @@ const maxFrame = 16 << 20
 // NewFrameReader implements runtime.Framer: each JSON value is a frame.
 func (c *codec) NewFrameReader(r io.ReadCloser) io.ReadCloser {
 	f := &frames{body: r}
-	f.walk = jsonwalk.New(f.limited())
+	f.walk = jsonwalk.New((*limited)(f))
 	return f
 }
 
@@ -177,21 +177,18 @@ type frames struct {
 	left int    // bytes that the value may still take
 }
 
-// limited returns the body, with an end where a value becomes too large.
-func (f *frames) limited() io.Reader {
-	return readerFunc(func(p []byte) (int, error) {
-		if f.left <= 0 {
-			return 0, fmt.Errorf("watch event of more than %d bytes", maxFrame)
-		}
-		n, err := f.body.Read(p[:min(len(p), f.left)])
-		f.left -= n
-		return n, err
-	})
+// limited is the body of frames, with an end where a value becomes too large.
+type limited frames
+
+// Read implements io.Reader.
+func (f *limited) Read(p []byte) (int, error) {
+	if f.left <= 0 {
+		return 0, fmt.Errorf("watch event of more than %d bytes", maxFrame)
+	}
+	n, err := f.body.Read(p[:min(len(p), f.left)])
+	f.left -= n
+	return n, err
 }
-
-type readerFunc func([]byte) (int, error)
-
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Read implements io.Reader as a Framer has to: it returns one value, or, with
 // io.ErrShortBuffer, as much of it as there is room for.

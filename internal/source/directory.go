@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,7 @@ type DirectoryOptions struct {
 // The files are looked at five times a second, or less often where a look takes its time, but every second at least.
 func Directory(opts DirectoryOptions) Source {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
+	opts.Stats = cmp.Or(opts.Stats, new(Stats))
 	return &directory{opts: opts, every: time.Second / 5}
 }
 
@@ -113,9 +115,10 @@ type directoryRun struct {
 func (r *directoryRun) refresh() {
 	changed, err := r.scan()
 	if err != nil {
-		r.opts.Stats.setSynced(false)
-		r.opts.Stats.setProblem(err.Error())
-		if text := err.Error(); text != r.lost {
+		r.opts.Stats.synced.Store(false)
+		text := err.Error()
+		r.opts.Stats.problem.Store(&text)
+		if text != r.lost {
 			r.lost = text
 			r.opts.Logf("cannot read the directory of cluster %q: %v; its objects count as missing until it is back", r.opts.Cluster, err)
 		}
@@ -135,8 +138,8 @@ func (r *directoryRun) refresh() {
 	r.publishNews()
 	r.opts.Stats.event()
 	problem := r.problem()
-	r.opts.Stats.setProblem(problem)
-	r.opts.Stats.setSynced(problem == "")
+	r.opts.Stats.problem.Store(&problem)
+	r.opts.Stats.synced.Store(problem == "")
 }
 
 // publishNews publishes what there is, where it changed.

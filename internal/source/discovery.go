@@ -76,11 +76,7 @@ func (s *kindState) listedIn() (names []string) {
 // later to be fetched does not undo that the kind was listed.
 func (s *kindState) noteFetched(store *secretStore, referred func(namespace string) bool) {
 	for name, n := range s.namespaces {
-		prefix := name
-		if name != "" {
-			prefix += "/"
-		}
-		n.lacks = n.lacks && !(referred(name) && store.ready(prefix))
+		n.lacks = n.lacks && !(referred(name) && store.ready(prefixOf(name)))
 	}
 }
 
@@ -245,4 +241,41 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 	if line != "" {
 		logf("%s: %s %s", r.where(), kind.FullResource(), line)
 	}
+}
+
+// settled reports whether the first cluster can be published. r is locked.
+func (r *kubernetesRun) settled() bool {
+	failing := false
+	for kind := range api.NumKinds {
+		state := &r.states[kind]
+		switch {
+		case !r.opts.Watches(kind) || state.settled(kind):
+		case kinds[kind].optional && state.failed:
+			failing = true
+		default:
+			return false
+		}
+	}
+	return !failing || r.spared() // nothing else is missing
+}
+
+// awaitsProviders reports whether the first cluster waits for Secrets that policies refer to as
+// DNS providers: the hosts of these are not known before. r is locked.
+func (r *kubernetesRun) awaitsProviders() bool {
+	if !r.opts.Watches(api.KindSecret) || !r.secrets.needs.providing() {
+		return false
+	}
+	if r.states[api.KindSecret].settled(api.KindSecret) && r.secrets.ready("") {
+		return false
+	}
+	return !r.spared()
+}
+
+// spared reports whether the time to wait for what may fail is over; the first call begins it. r is locked.
+func (r *kubernetesRun) spared() bool {
+	if r.spare.IsZero() {
+		r.spare = time.Now()
+		time.AfterFunc(r.timing.spare, func() { r.change(func() {}) })
+	}
+	return time.Since(r.spare) >= r.timing.spare
 }

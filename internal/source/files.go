@@ -59,20 +59,7 @@ func isManifest(name string) bool {
 // sockets and devices.
 var errNotAFile = errors.New("not a regular file")
 
-// open opens a regular file. Whatever else stands there is not waited for.
-func open(path string) (*os.File, os.FileInfo, error) {
-	// Opening a device can have effects of its own: look first.
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errNotAFile
-	}
-	return openRegular(path)
-}
-
-// openRegular is open for what was a regular file a moment ago.
+// openRegular opens what was a regular file a moment ago. Whatever else stands there is not waited for.
 func openRegular(path string) (*os.File, os.FileInfo, error) {
 	// Without O_NONBLOCK, opening a FIFO blocks until somebody writes.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -99,17 +86,23 @@ var errWriting = errors.New("being written")
 // content reads the file, unless it is as it was the last time; data is nil then. With settle the error is errWriting where
 // it has just been written.
 func (f *file) content(settle bool) (data []byte, err error) {
-	if info, err := os.Stat(f.path); err == nil {
+	info, err := os.Stat(f.path) // opening a device can have effects of its own
+	if err == nil {
 		age := time.Since(info.ModTime()) // a clock may be behind: that says nothing
 		switch {
 		case !f.racy && sameVersion(f.info, info):
 			return nil, nil
-		case settle && age >= 0 && age < settles && !sameVersion(f.info, info) && info.Mode().IsRegular():
+		case !info.Mode().IsRegular():
+			err = errNotAFile
+		case settle && age >= 0 && age < settles && !sameVersion(f.info, info):
 			return nil, errWriting
 		}
 	}
 	f.info = nil
-	r, info, err := open(f.path)
+	if err != nil {
+		return nil, err
+	}
+	r, info, err := openRegular(f.path)
 	if err != nil {
 		return nil, err
 	}

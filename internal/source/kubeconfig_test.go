@@ -54,6 +54,7 @@ const (
 // field's name, and with nothing that the Secret holds.
 func TestReadKubeconfig(t *testing.T) {
 	pair := certificate()
+	good := kubeconfigOf(atServer, withToken)
 	type row struct{ name, text, want string }
 	rows := []row{
 		{"JSON", `{"contexts":[{"name":"a","context":{"cluster":"k","user":"u"}}],"clusters":[{"name":"k","cluster":{"server":"https://k"}}],"users":[{"name":"u","user":{"token":"x"}}]}`, ""},
@@ -63,10 +64,10 @@ func TestReadKubeconfig(t *testing.T) {
 		{"garbage", "\x00{s3cret-t0ken: [", "neither YAML nor JSON"},
 		{"long", strings.Repeat("#", maxKubeconfig+1), "it has 262145 bytes"},
 		{"a list", "clusters: {}", "clusters has a value of another form"},
-		{"no context", strings.Replace(kubeconfigOf(atServer, withToken), "current-context: c", "current-context: other", 1), "current-context names no context"},
-		{"no cluster", strings.Replace(kubeconfigOf(atServer, withToken), "cluster: k,", "cluster: s3cret-t0ken,", 1), "the context names no cluster"},
-		{"no user", strings.Replace(kubeconfigOf(atServer, withToken), "user: u,", "user: s3cret-t0ken,", 1), "the context names no user"},
-		{"exec of a user that is not used", strings.Replace(kubeconfigOf(atServer, withToken), "users: [", "users: [{name: o, user: {exec: {command: x}}}, ", 1), "users[0].user.exec is refused"},
+		{"no context", strings.Replace(good, "current-context: c", "current-context: other", 1), "current-context names no context"},
+		{"no cluster", strings.Replace(good, "cluster: k,", "cluster: s3cret-t0ken,", 1), "the context names no cluster"},
+		{"no user", strings.Replace(good, "user: u,", "user: s3cret-t0ken,", 1), "the context names no user"},
+		{"exec of a user that is not used", strings.Replace(good, "users: [", "users: [{name: o, user: {exec: {command: x}}}, ", 1), "users[0].user.exec is refused"},
 		{"a field at the top", "s3cret-t0ken: x", "it has a field that no kubeconfig has"},
 	}
 	table, err := os.ReadFile("testdata/kubeconfig.table")

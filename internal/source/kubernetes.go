@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,9 +65,9 @@ func Kubernetes(opts KubernetesOptions) Source {
 	if opts.Observer == nil {
 		opts.Observer = nobody{}
 	}
+	opts.Stats = cmp.Or(opts.Stats, new(Stats))
 	return &kubernetes{opts: opts, timing: kubernetesTiming{
-		quiet:   5 * time.Millisecond,
-		most:    100 * time.Millisecond,
+		gather:  10 * time.Millisecond,
 		retry:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 10 * time.Second},
 		recheck: wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 25 * time.Second},
 		confirm: 30 * time.Second,
@@ -86,10 +87,9 @@ type kubernetes struct {
 }
 
 type kubernetesTiming struct {
-	// quiet and most bound how long changes are collected before they are
-	// published: an answer must not wait, and a rollout must not be compiled
-	// object by object.
-	quiet, most time.Duration
+	// gather is how long changes are collected before they are published: an answer must not
+	// wait, and a list must not be compiled object by object.
+	gather time.Duration
 	// retry paces attempts after a failure. Its cap bounds how long an API
 	// server can be back without being noticed.
 	retry wait.Backoff
@@ -141,13 +141,12 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	// One that is being set up now stays until the server finds it idle; client-go
 	// shares it among all clients with the same configuration.
 	defer utilnet.CloseIdleConnectionsFor(r.http.Transport)
-	defer r.opts.Stats.setSynced(false)
+	defer r.opts.Stats.synced.Store(false)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r.fetchSecrets(ctx, &wg)
-	defer r.stopDelay()
 	wg.Go(func() { r.identify(ctx) })
 	wg.Go(func() { r.watchPulse(ctx) })
 	for kind := range api.NumKinds {
@@ -166,18 +165,16 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 
 // gather calls news after changes, those that come close together at once, until ctx ends.
 func (r *kubernetesRun) gather(ctx context.Context, news func()) {
-	burst := newDebounce(r.timing.quiet, r.timing.most)
-	defer burst.done()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.dirty:
-			burst.touch()
-		case <-burst.C:
-			burst.done()
-			news()
 		}
+		if !pause(ctx, &wait.Backoff{Duration: r.timing.gather}) {
+			return
+		}
+		news()
 	}
 }
 
@@ -251,7 +248,7 @@ type kubernetesRun struct {
 	secrets *secretStore // store's
 	uid     string       // "" until it is known or given up
 	states  [api.NumKinds]kindState
-	spare   delay // for kinds that fail, and that many clusters do without
+	spare   time.Time // when it began to wait for kinds that fail, and that many clusters do without
 }
 
 // change applies an edit and wakes up the publisher.
@@ -306,7 +303,7 @@ func (r *kubernetesRun) updateStats() {
 	// All kinds count here, not only those that names come from.
 	synced := r.store.last != nil && !slices.Contains(r.store.last.Listings[:], api.NotListed)
 	r.mu.Unlock()
-	r.opts.Stats.setSynced(synced && !r.troubles.any())
+	r.opts.Stats.synced.Store(synced && !r.troubles.any())
 }
 
 // where names the cluster at the beginning of log lines.

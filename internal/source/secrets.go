@@ -185,6 +185,14 @@ func (s *secretStore) failing(besides *wantedSecret) bool {
 	return false
 }
 
+// prefixOf returns what the names in a namespace begin with; "" is all of them.
+func prefixOf(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return namespace + "/"
+}
+
 // namespaceOf returns the namespace of a namespace/name.
 func namespaceOf(name string) string {
 	ns, _, _ := strings.Cut(name, "/")

@@ -81,23 +81,5 @@ func (s *Stats) Problem() string {
 	return ""
 }
 
-// setProblem keeps what Problem returns. s may be nil.
-func (s *Stats) setProblem(text string) {
-	if s != nil {
-		s.problem.Store(&text)
-	}
-}
-
-// event notes that something was heard just now. s may be nil.
-func (s *Stats) event() {
-	if s != nil {
-		s.lastEvent.Store(time.Now().UnixNano())
-	}
-}
-
-// setSynced keeps what Synced returns. s may be nil.
-func (s *Stats) setSynced(synced bool) {
-	if s != nil {
-		s.synced.Store(synced)
-	}
-}
+// event notes that something was heard just now.
+func (s *Stats) event() { s.lastEvent.Store(time.Now().UnixNano()) }

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"slices"
@@ -347,13 +348,10 @@ func TestStats(t *testing.T) {
 	}
 	before := time.Now()
 	s.event()
-	s.setSynced(true)
+	s.synced.Store(true)
 	if s.LastEvent().Before(before.Truncate(time.Microsecond)) || !s.Synced() {
 		t.Errorf("LastEvent = %v, Synced = %v", s.LastEvent(), s.Synced())
 	}
-	var none *Stats
-	none.event()
-	none.setSynced(true)
 }
 
 // TestClusterStore applies random edits and checks that what is published is what
@@ -432,4 +430,15 @@ func TestClusterStore(t *testing.T) {
 	for _, fault := range r.faults {
 		t.Error(fault)
 	}
+}
+
+// newRand returns a source of random numbers whose seed a failed test logs.
+func newRand(t *testing.T) *rand.Rand {
+	seed := rand.Uint64()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
 }

@@ -75,16 +75,11 @@ func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
 	}
 	c.UID, c.Listings, c.ListedIn = progress.UID, progress.Listings, progress.ListedIn
 	if s.last != nil && len(c.Changed) == 0 && s.last.UID == c.UID && s.last.Listings == c.Listings &&
-		sameNames(&s.last.ListedIn, &c.ListedIn) {
+		slices.EqualFunc(s.last.ListedIn[:], c.ListedIn[:], slices.Equal[[]string]) {
 		return nil
 	}
 	s.last = c
 	return c
-}
-
-// sameNames reports whether a and b have the same names for each kind.
-func sameNames(a, b *[api.NumKinds][]string) bool {
-	return slices.EqualFunc(a[:], b[:], slices.Equal[[]string])
 }
 
 // objects implements collection for objects of type T.

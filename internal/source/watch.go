@@ -36,8 +36,12 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 	for _, ns := range r.opts.namespaces() {
 		n := &namespaceWatch{
 			kubernetesRun: r, kind: kind, namespace: ns, client: client, gone: stop,
-			state: r.states[kind].namespaces[ns],
-			what:  kind.FullResource(),
+			state:    r.states[kind].namespaces[ns],
+			what:     kind.FullResource(),
+			observer: r.opts.Observer,
+		}
+		if kinds[kind].byName {
+			n.observer = nobody{}
 		}
 		if ns != "" {
 			n.what += " in namespace " + ns
@@ -70,6 +74,7 @@ type namespaceWatch struct {
 	client    rest.Interface
 	gone      func()          // to call where the server does not know the version
 	state     *namespaceState // guarded by mu
+	observer  Observer        // nobody for kinds of which it is not told
 	resume    rewatch.Check
 }
 
@@ -206,7 +211,7 @@ func (n *namespaceWatch) begin(ctx context.Context, opts *metav1.ListOptions) (w
 	switch {
 	case !inTime:
 		err = fmt.Errorf("no answer within %v", n.timing.watch)
-	case err == nil && reflect.TypeOf(w) == emptyWatch:
+	case err == nil && reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()):
 		// This is how the client reports a connection that was cut.
 		err = errors.New("the connection was closed or timed out")
 	}
@@ -231,8 +236,6 @@ func (w *begunWatch) Stop() {
 	w.Interface.Stop()
 	w.cancel()
 }
-
-var emptyWatch = reflect.TypeOf(watch.NewEmptyWatch())
 
 // request prepares a list or a watch.
 func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
@@ -273,9 +276,7 @@ func (s *reflectorStore) usable(obj any) (w *wire, ok bool) {
 func (s *reflectorStore) Add(obj any) error {
 	if w, ok := s.usable(obj); ok {
 		s.change(func() { s.store.kinds[s.kind].put(w.name, w.value) })
-		if s.observed() {
-			s.opts.Observer.Stands(s.kind, w.name, w.seen)
-		}
+		s.observer.Stands(s.kind, w.name, w.seen)
 	}
 	s.opts.Stats.event()
 	return nil
@@ -288,9 +289,7 @@ func (s *reflectorStore) Update(obj any) error { return s.Add(obj) }
 func (s *reflectorStore) Delete(obj any) error {
 	if w, ok := obj.(*wire); ok {
 		s.change(func() { s.store.kinds[s.kind].remove(w.name) })
-		if s.observed() {
-			s.opts.Observer.Gone(s.kind, w.name)
-		}
+		s.observer.Gone(s.kind, w.name)
 	}
 	s.opts.Stats.event()
 	return nil
@@ -305,12 +304,8 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 			fresh[w.name], seen[w.name] = w.value, w.seen
 		}
 	}
-	prefix := ""
-	if s.namespace != "" {
-		prefix = s.namespace + "/"
-	}
 	s.change(func() {
-		s.store.kinds[s.kind].replace(prefix, fresh)
+		s.store.kinds[s.kind].replace(prefixOf(s.namespace), fresh)
 		lacks := kinds[s.kind].byName && (s.state.lacks || !s.state.listed)
 		*s.state = namespaceState{listed: true, lacks: lacks}
 		state := &s.states[s.kind]
@@ -319,16 +314,11 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 			state.absent = false
 		}
 	})
-	if s.observed() {
-		s.opts.Observer.Listed(s.kind, s.namespace, seen)
-	}
+	s.observer.Listed(s.kind, s.namespace, seen)
 	s.good(s.what)
 	s.opts.Stats.event()
 	return nil
 }
-
-// observed reports whether an Observer is told of the kind.
-func (s *reflectorStore) observed() bool { return !kinds[s.kind].byName }
 
 // Resync implements cache.ReflectorStore; there is nothing to do.
 func (s *reflectorStore) Resync() error { return nil }
