@@ -38,6 +38,9 @@ type write struct {
 	settled      string         // what identifies it, times apart
 }
 
+// form is what schema the write follows.
+func (p *write) form() string { return p.apiVersion + " " + p.ref.Kind.String() + " " + p.field }
+
 // splitName returns the parts of a namespace/name.
 func splitName(of string) (namespace, name string) {
 	namespace, name, _ = strings.Cut(of, "/")
@@ -101,9 +104,8 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 		return nil
 	}
 	err = w.send(ctx, func(ctx context.Context) error {
-		answer, err := w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
-			Param("fieldManager", FieldManager).MaxRetries(0).Body(text).Do(ctx).Raw()
-		return explained(answer, err)
+		return w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
+			Param("fieldManager", FieldManager).MaxRetries(0).Body(text).Do(ctx).Error() // which reads the server's words
 	})
 	if err != nil {
 		if p.uid == "" {
@@ -124,8 +126,7 @@ func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
 		return err
 	}
 	err = w.send(ctx, func(ctx context.Context) error {
-		answer, err := w.client.Delete().AbsPath(path(ref, o.apiVersion, "")).MaxRetries(0).Body(options).Do(ctx).Raw()
-		return explained(answer, err)
+		return w.client.Delete().AbsPath(path(ref, o.apiVersion, "")).MaxRetries(0).Body(options).Do(ctx).Error()
 	})
 	if err != nil && classify(err) != missing {
 		return err
@@ -154,18 +155,6 @@ func (w *Writer) send(ctx context.Context, request func(context.Context) error) 
 	return err
 }
 
-// explained returns err with the words of the API server, which has answered with body.
-func explained(body []byte, err error) error {
-	if err == nil {
-		return nil
-	}
-	var status metav1.Status
-	if json.Unmarshal(body, &status) == nil && status.Kind == "Status" && status.Code != 0 {
-		return &apierrors.StatusError{ErrStatus: status}
-	}
-	return err
-}
-
 // undeclaredField finds the field that a schema lacks in the API server's words.
 var undeclaredField = regexp.MustCompile(`\.((?:spec|status)(?:\.[a-zA-Z]+)+): field not declared in schema`)
 
@@ -190,19 +179,13 @@ type lacks struct {
 	fields map[string][]string
 }
 
-// maxLacking bounds the fields of one kind that a CRD may lack.
-const maxLacking = 32
-
-func (l *lacks) key(p *write) string { return p.apiVersion + " " + p.ref.Kind.String() + " " + p.field }
-
 func (l *lacks) of(p *write) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.fields[l.key(p)]
+	return l.fields[p.form()]
 }
 
-// drop removes from a value as plain returns it, which a write is about to have, what cannot be
-// written.
+// drop removes from a value as plain returns it, which a write is about to have, what cannot be written.
 func (l *lacks) drop(p *write, value any) {
 	for _, field := range l.of(p) {
 		drop(value, field)
@@ -213,14 +196,14 @@ func (l *lacks) drop(p *write, value any) {
 func (l *lacks) add(p *write, field string) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := l.fields[l.key(p)]
-	if slices.Contains(all, field) || len(all) == maxLacking {
+	all := l.fields[p.form()]
+	if slices.Contains(all, field) {
 		return false
 	}
 	if l.fields == nil {
 		l.fields = make(map[string][]string)
 	}
-	l.fields[l.key(p)] = append(all[:len(all):len(all)], field)
+	l.fields[p.form()] = append(slices.Clip(all), field)
 	return true
 }
 

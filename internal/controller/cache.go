@@ -57,8 +57,6 @@ type Cache struct {
 	mu       sync.Mutex
 	versions [api.NumKinds]string
 	kinds    [api.NumKinds]map[string]*object
-	// foreign counts the objects of Kuadrant's kinds whose status another controller writes.
-	foreign int
 	// children are those of our own objects that each object controls.
 	children map[api.Ref]map[api.Ref]struct{}
 	// made are the digests of what objects are made with that no watch has told of since.
@@ -87,11 +85,18 @@ func (s *Cache) version(kind api.Kind) string {
 	return s.versions[kind]
 }
 
-// others returns how many objects there are whose status another controller writes.
-func (s *Cache) others() int {
+// others reports whether another controller writes the status of a policy or DNSRecord.
+func (s *Cache) others() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.foreign
+	for _, kind := range []api.Kind{api.KindDNSPolicy, api.KindDNSRecord} {
+		for _, o := range s.kinds[kind] {
+			if o.other != "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // childrenOf returns the objects of our own that an object controls.
@@ -116,14 +121,6 @@ func (s *Cache) set(ref api.Ref, o *object) {
 		delete(s.children[before.owner], ref)
 		if len(s.children[before.owner]) == 0 {
 			delete(s.children, before.owner)
-		}
-	}
-	if ref.Kind == api.KindDNSPolicy || ref.Kind == api.KindDNSRecord {
-		if before != nil && before.other != "" {
-			s.foreign--
-		}
-		if o != nil && o.other != "" {
-			s.foreign++
 		}
 	}
 	if o == nil {
@@ -215,8 +212,8 @@ func (s *Cache) Serves(kind api.Kind, version string) {
 
 // Stands implements source.Observer.
 func (s *Cache) Stands(kind api.Kind, name string, what any) {
-	o, ok := what.(*object)
-	if !ok {
+	o, _ := what.(*object)
+	if o == nil {
 		return
 	}
 	ref := api.Ref{Kind: kind, Name: name}
@@ -260,8 +257,8 @@ func (s *Cache) Listed(kind api.Kind, namespace string, objects map[string]any) 
 		}
 	}
 	for name, what := range objects {
-		o, ok := what.(*object)
-		if !ok {
+		o, _ := what.(*object)
+		if o == nil {
 			continue
 		}
 		// Whatever version was known: after a server has been set back, versions begin anew.
@@ -289,10 +286,7 @@ func (s *Cache) Read(kind api.Kind, data []byte) any {
 	if forms[kind] == nil {
 		return nil
 	}
-	if o := readObject(kind, data); o != nil {
-		return o
-	}
-	return nil
+	return readObject(kind, data)
 }
 
 // wireObject is what is read of an object.

@@ -81,15 +81,13 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 	switch {
 	case o == nil:
 		return w.tell(ref, "create", w.apply(ctx, p))
-	case !o.child():
-		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name,
-			"%s %s of %s %s is not written: there is one of that name already, which is somebody else's; rename either", c.Kind, c.Name,
-			c.Owner.Kind, c.Owner.Name)
-		return nil
-	case o.ownerUID != c.Owner.UID && w.unread(says, o.owner):
-		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name,
-			"%s %s of %s %s is not written: there is one of that name already, which belongs to %s %s, and that is not read here; it is "+
-				"taken for somebody else's", c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, o.owner.Kind, o.owner.Name)
+	case !o.child(), o.ownerUID != c.Owner.UID && w.unread(says, o.owner):
+		whose := "is somebody else's; rename either"
+		if o.child() {
+			whose = fmt.Sprintf("belongs to %s %s, and that is not read here; it is taken for somebody else's", o.owner.Kind, o.owner.Name)
+		}
+		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which %s",
+			c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, whose)
 		return nil
 	case o.deleting:
 		return nil
@@ -131,14 +129,14 @@ func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	if verb == writeStatus {
 		part = about + "status of " + ref.Kind.String() + " " + ref.Name
 	}
-	switch classify(err) {
+	switch sort := classify(err); sort {
 	case conflict, missing, lost, ending:
 		return err // what has changed, or goes with its namespace, is told by the watch
-	case refused, contested, undoing:
+	case refused, contested, undoing, none:
 		w.told.result(w, part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
-		return err
-	case none:
-		w.told.result(w, part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, nil)
+		if sort != none {
+			return err
+		}
 	}
 	w.told.result(w, verb+" "+resource, attempt{
 		doing: fmt.Sprintf("%s %s", verb, resource),

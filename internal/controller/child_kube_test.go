@@ -6,29 +6,22 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
 
-// contestedRecord is a DNSRecord that looks like a child of a policy, and whose data are
-// another manager's: somebody has edited it.
-func contestRecord(t *testing.T, s *kubetest.Server, ns, name string) {
-	t.Helper()
-	edit := `{"spec":{"endpoints":[{"dnsName":"a.example.com","recordType":"A","recordTTL":60,"targets":["192.0.2.66"]}]}}`
-	_, err := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns)).Patch(t.Context(), name, types.MergePatchType,
-		[]byte(edit), metav1.PatchOptions{FieldManager: "kubectl-edit"})
-	if err != nil {
-		t.Fatal(err)
-	}
+// contest edits a DNSRecord of ours as somebody else does.
+func (r *replica) contest(name string) {
+	r.patch("DNSRecord", name, "kubectl-edit",
+		`{"spec":{"endpoints":[{"dnsName":"a.example.com","recordType":"A","recordTTL":60,"targets":["192.0.2.66"]}]}}`)
 }
 
 // TestContestedChildHidesNoFailedStatus: one look at a policy makes several writes. That a
@@ -36,22 +29,17 @@ func contestRecord(t *testing.T, s *kubetest.Server, ns, name string) {
 // being tried again.
 func TestContestedChildHidesNoFailedStatus(t *testing.T) {
 	t.Parallel()
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
-	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
+	r := alone(t, policy("a"), nil)
+	r.has("gw-a")
 	var message atomic.Value
 	message.Store("first")
 	r.verdict = func(*api.DNSPolicy) *api.Verdict { return accepted(message.Load().(string)) }
 	r.start()
-	standing := func() string { return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") }
 	until(t, "record", func() bool {
-		return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil && standing() == "first"
+		return r.record("gw-a") != nil && r.accepted("a") == "first"
 	})
 	r.rests()
-	contestRecord(t, s, ns, "gw-a")
+	r.contest("gw-a")
 	until(t, "conflict", func() bool { return len(r.logged("another controller writes the same")) > 0 })
 	// One status write fails, as it would with a server that restarts.
 	var failed atomic.Bool
@@ -62,23 +50,19 @@ func TestContestedChildHidesNoFailedStatus(t *testing.T) {
 		return nil
 	})
 	message.Store("second")
-	r.again(api.Ref{Kind: api.KindDNSPolicy, Name: ns + "/a"})
+	r.again(api.Ref{Kind: api.KindDNSPolicy, Name: r.ns + "/a"})
 	until(t, "failure", failed.Load)
-	until(t, "second attempt", func() bool { return standing() == "second" })
+	until(t, "second attempt", func() bool { return r.accepted("a") == "second" })
 }
 
 // TestEditedChildIsReported: a field of one of our objects that somebody edits is left
 // to them (api.md, Written back: a conflict is reported, not forced), and the log says so once.
 func TestEditedChildIsReported(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
-	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
+	r := alone(t, policy("a"), nil)
+	r.has("gw-a")
 	r.start()
 	text := func() string {
-		o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
+		o := r.record("gw-a")
 		if o == nil {
 			return ""
 		}
@@ -87,7 +71,7 @@ func TestEditedChildIsReported(t *testing.T) {
 	}
 	until(t, "record", func() bool { return strings.Contains(text(), "192.0.2.1") })
 	r.rests()
-	contestRecord(t, s, ns, "gw-a")
+	r.contest("gw-a")
 	until(t, "word of it", func() bool { return len(r.logged("left alone")) > 0 })
 	r.rests()
 	if !strings.Contains(text(), "192.0.2.66") || len(r.logged("left alone")) != 1 {
@@ -100,46 +84,40 @@ func labelled(name, team string) string {
 	return strings.Replace(policy(name), "name: "+name+"}", "name: "+name+", labels: {team: "+team+"}}", 1)
 }
 
-// selecting is a replica that reads the policies of a team, and has a Lease of its own.
-func selecting(t *testing.T, s *kubetest.Server, ns, team string) *replica {
-	r := newReplica(t, s.Config, ns, func(o *Options) { o.Lease, o.Selected = "lease-"+team, true })
-	selector, err := labels.Parse("team=" + team)
-	if err != nil {
-		t.Fatal(err)
+// selections are two deployments that share the policies of a namespace, each with a Lease of its own: one reads those of team red, a,
+// the other those of blue, b.
+func selections(t *testing.T) (red, blue *replica) {
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, labelled("a", "red")+labelled("b", "blue"))
+	selecting := func(team string) *replica {
+		r := newReplica(t, s, ns, func(o *Options) { o.Lease, o.Selected = "lease-"+team, true })
+		r.src = source.Kubernetes(source.KubernetesOptions{
+			Cluster: "local", Config: s.Config, Observer: r.w.Cache(), Selection: source.Selection{
+				Namespaces: []string{ns}, NoSecrets: true, Policies: labels.SelectorFromSet(labels.Set{"team": team}),
+			},
+		})
+		return r
 	}
-	r.src = source.Kubernetes(source.KubernetesOptions{
-		Cluster: "local", Config: s.Config, Selection: source.Selection{Namespaces: []string{ns}, NoSecrets: true, Policies: selector},
-		Logf: func(string, ...any) {}, Observer: r.w.Cache(),
-	})
-	return r
+	return selecting("red"), selecting("blue")
 }
 
 // TestTwoSelectionsOfOneName: two deployments have policies of their own for one Gateway, and children
 // of both want one name. What belongs to a policy that is not known may be the other one's, and is
 // left to it; they do not delete it in turn.
 func TestTwoSelectionsOfOneName(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, labelled("a", "red")+labelled("b", "blue"))
-	red, blue := selecting(t, s, ns, "red"), selecting(t, s, ns, "blue")
-	for _, r := range []*replica{red, blue} {
-		r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-x", "192.0.2.1")} }
-	}
-	uid := func() string {
-		if o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-x"); o != nil {
-			return string(o.GetUID())
-		}
-		return ""
-	}
+	red, blue := selections(t)
+	red.has("gw-x")
+	blue.has("gw-x")
 	red.start()
-	until(t, "record", func() bool { return uid() != "" })
+	until(t, "record", func() bool { return red.uid("gw-x") != "" })
 	red.rests()
-	first := uid()
+	first := red.uid("gw-x")
 	blue.start()
-	until(t, "word of it", func() bool { return len(blue.logged("somebody else's")) > 0 || uid() != first })
+	until(t, "word of it", func() bool { return len(blue.logged("somebody else's")) > 0 || red.uid("gw-x") != first })
 	blue.rests()
-	if uid() != first {
+	if red.uid("gw-x") != first {
 		t.Errorf("it is another one now: %v and %v were written", red.writes(), blue.writes())
 	}
 }
@@ -147,30 +125,19 @@ func TestTwoSelectionsOfOneName(t *testing.T) {
 // TestTwoSelections: two deployments that share the policies of a cluster by the property
 // `policies`, each with a Lease of its own, do not delete each other's objects.
 func TestTwoSelections(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, labelled("a", "red")+labelled("b", "blue"))
-	red, blue := selecting(t, s, ns, "red"), selecting(t, s, ns, "blue")
-	for _, r := range []*replica{red, blue} {
-		r.children = func(p *api.DNSPolicy) []api.Child {
-			return []api.Child{recordOf(p, "gw-"+p.BareName(), "192.0.2.1")}
-		}
-	}
+	red, blue := selections(t)
+	red.has("gw-*")
+	blue.has("gw-*")
 	red.start()
-	until(t, "red record", func() bool { return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil })
+	until(t, "red record", func() bool { return red.record("gw-a") != nil })
 	red.rests()
 	blue.start()
-	until(t, "blue record", func() bool {
-		return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-b") != nil || len(blue.writes()) > 20
-	})
+	until(t, "blue record", func() bool { return blue.record("gw-b") != nil || len(blue.writes()) > 20 })
 	blue.again() // as a new leader does
 	blue.idles()
-	for _, r := range []*replica{red, blue} {
-		for _, w := range r.writes() {
-			if strings.HasPrefix(w, "DELETE") {
-				t.Fatalf("deleted, of %d and %d writes: %s", len(red.writes()), len(blue.writes()), w)
-			}
+	for _, w := range slices.Concat(red.writes(), blue.writes()) {
+		if strings.HasPrefix(w, "DELETE") {
+			t.Fatalf("deleted, of %d and %d writes: %s", len(red.writes()), len(blue.writes()), w)
 		}
 	}
 }
@@ -179,11 +146,7 @@ func TestTwoSelections(t *testing.T) {
 // is on its way (lease.go), also where this replica gives it up because it could not renew it.
 func TestLeaseIsGivenBackLast(t *testing.T) {
 	t.Parallel()
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
+	r := alone(t, policy("a"), nil)
 	var writing, early atomic.Bool
 	given := make(chan struct{})
 	var once atomic.Bool
@@ -227,11 +190,7 @@ func TestLeaseIsGivenBackLast(t *testing.T) {
 // whoever says so goes on to: the child that was made in its place does not go as well, over and
 // over, until it is taken for one that somebody else deletes.
 func TestReplacedOnce(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
+	r := alone(t, policy("a"), nil)
 	var replaced atomic.Value
 	replaced.Store("")
 	r.children = func(p *api.DNSPolicy) []api.Child {
@@ -241,18 +200,12 @@ func TestReplacedOnce(t *testing.T) {
 		return []api.Child{c}
 	}
 	r.start()
-	uid := func() string {
-		if o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a"); o != nil {
-			return string(o.GetUID())
-		}
-		return ""
-	}
-	until(t, "record", func() bool { return uid() != "" })
+	until(t, "record", func() bool { return r.uid("gw-a") != "" })
 	r.rests()
-	first := uid()
+	first := r.uid("gw-a")
 	replaced.Store(first)
 	r.again()
-	until(t, "another record", func() bool { now := uid(); return now != "" && now != first })
+	until(t, "another record", func() bool { now := r.uid("gw-a"); return now != "" && now != first })
 	r.rests()
 	deleted := 0
 	for _, w := range r.writes() {

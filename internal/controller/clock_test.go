@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 // shiftClock gives a replica another clock: what it writes into its Lease, and into statuses, is
@@ -51,13 +50,9 @@ func (r *replica) shiftClock(by time.Duration) {
 // of them is ahead; what one has written, times and all, the other one leaves as it is.
 func TestClocksDiffer(t *testing.T) {
 	t.Parallel()
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
 	for name, by := range map[string]time.Duration{"ahead": time.Hour, "behind": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ns := s.Namespace(t)
-			s.ApplyIn(t, ns, policy("a"))
 			var status atomic.Int32
 			status.Store(int32(api.ConditionTrue))
 			verdict := func(*api.DNSPolicy) *api.Verdict {
@@ -65,11 +60,12 @@ func TestClocksDiffer(t *testing.T) {
 				v.Conditions[0].Status = api.ConditionStatus(status.Load())
 				return v
 			}
-			wrong, right := newReplica(t, s.Config, ns, nil), newReplica(t, s.Config, ns, nil)
+			wrong := alone(t, policy("a"), nil)
+			right := newReplica(t, wrong.server, wrong.ns, nil)
 			wrong.shiftClock(by)
 			wrong.verdict, right.verdict = verdict, verdict
 			wrong.start()
-			standing := func() *unstructured.Unstructured { return get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a") }
+			standing := func() *unstructured.Unstructured { return wrong.get("DNSPolicy", "a") }
 			until(t, "status", func() bool { return messageOf(standing(), "Accepted") != "" })
 			wrong.rests()
 			since, err := time.Parse(time.RFC3339, transition(standing()))
@@ -85,7 +81,7 @@ func TestClocksDiffer(t *testing.T) {
 			})
 			right.start()
 			lease := func() (holder, renewed string) {
-				o := get(t, s, "coordination.k8s.io/v1", "Lease", ns, "lease")
+				o := wrong.get("Lease", "lease")
 				holder, _, _ = unstructured.NestedString(o.Object, "spec", "holderIdentity")
 				renewed, _, _ = unstructured.NestedString(o.Object, "spec", "renewTime")
 				return holder, renewed

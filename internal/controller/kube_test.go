@@ -12,6 +12,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -44,6 +46,8 @@ func until(t testing.TB, what string, cond func() bool) {
 // what verdict makes of it, and has the children that children makes.
 type replica struct {
 	t        testing.TB
+	server   *kubetest.Server // nil in a world
+	ns       string
 	w        *Writer
 	src      source.Source
 	verdict  func(*api.DNSPolicy) *api.Verdict
@@ -60,14 +64,24 @@ type replica struct {
 	block func(*http.Request) error
 }
 
-// newReplica returns a replica that does not run yet. Its Lease is shared by those of one test.
-func newReplica(t testing.TB, config *rest.Config, namespace string, change func(*Options)) *replica {
+// alone returns a replica that does not run yet in a namespace of its own with these objects, at the API server that tests share.
+func alone(t testing.TB, objects string, change func(*Options)) *replica {
+	t.Helper()
+	s := kubetest.Shared(t)
+	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, objects)
+	return newReplica(t, s, ns, change)
+}
+
+// newReplica returns a replica that does not run yet. Its Lease is shared by those of one namespace.
+func newReplica(t testing.TB, s *kubetest.Server, namespace string, change func(*Options)) *replica {
 	t.Helper()
 	r := &replica{
-		t: t, verdict: func(p *api.DNSPolicy) *api.Verdict { return accepted("DNSPolicy has been accepted") },
+		t: t, server: s, ns: namespace, verdict: func(p *api.DNSPolicy) *api.Verdict { return accepted("DNSPolicy has been accepted") },
 		children: func(*api.DNSPolicy) []api.Child { return nil },
 	}
-	config = rest.CopyConfig(config)
+	config := rest.CopyConfig(s.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return roundTripper{r, next} })
 	opts := Options{
 		Cluster: "local", Config: config, Namespace: namespace, Lease: "lease", Identity: fmt.Sprintf("%s-%p", t.Name(), r),
@@ -274,23 +288,78 @@ spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}}
 `, name)
 }
 
+// versions are those in which tests read and write.
+var versions = map[string]string{
+	"DNSPolicy": "kuadrant.io/v1", "DNSRecord": "kuadrant.io/v1alpha1", "DNSHealthCheckProbe": "kuadrant.io/v1alpha1",
+	"Lease": "coordination.k8s.io/v1", "Event": "v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
+}
+
+// all is the admin's client for the objects of a kind in r's namespace.
+func (r *replica) all(kind string) dynamic.ResourceInterface {
+	obj := new(unstructured.Unstructured)
+	obj.SetAPIVersion(versions[kind])
+	obj.SetKind(kind)
+	obj.SetNamespace(r.ns)
+	return r.server.Resource(r.t, obj)
+}
+
 // get reads an object; nil where there is none.
-func get(t testing.TB, s *kubetest.Server, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
-	t.Helper()
-	got, err := s.Resource(t, ref(apiVersion, kind, namespace)).Get(t.Context(), name, metav1.GetOptions{})
+func (r *replica) get(kind, name string) *unstructured.Unstructured {
+	got, err := r.all(kind).Get(r.t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return nil
 	}
 	return got
 }
 
-func ref(apiVersion, kind, namespace string) *unstructured.Unstructured {
-	obj := new(unstructured.Unstructured)
-	obj.SetAPIVersion(apiVersion)
-	obj.SetKind(kind)
-	obj.SetNamespace(namespace)
-	return obj
+// record reads a DNSRecord.
+func (r *replica) record(name string) *unstructured.Unstructured { return r.get("DNSRecord", name) }
+
+// uid is that of a DNSRecord, "" for none.
+func (r *replica) uid(name string) string {
+	if o := r.record(name); o != nil {
+		return string(o.GetUID())
+	}
+	return ""
 }
+
+// accepted is what the condition of a policy says, "" for none.
+func (r *replica) accepted(name string) string {
+	return messageOf(r.get("DNSPolicy", name), "Accepted")
+}
+
+// patch changes an object as a field manager: by a list of JSON patches, or by what is merged.
+func (r *replica) patch(kind, name, manager, patch string, subresource ...string) *unstructured.Unstructured {
+	r.t.Helper()
+	how := types.MergePatchType
+	if patch[0] == '[' {
+		how = types.JSONPatchType
+	}
+	o, err := r.all(kind).Patch(r.t.Context(), name, how, []byte(patch), metav1.PatchOptions{FieldManager: manager}, subresource...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return o
+}
+
+// remove deletes an object.
+func (r *replica) remove(kind, name string) {
+	r.t.Helper()
+	if err := r.all(kind).Delete(r.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// has gives each policy a DNSRecord of that name, in which * is the policy's.
+func (r *replica) has(name string) {
+	r.children = func(p *api.DNSPolicy) []api.Child {
+		return []api.Child{recordOf(p, strings.ReplaceAll(name, "*", p.BareName()), "192.0.2.1")}
+	}
+}
+
+// operatorStatus is what Kuadrant's operator has written of a policy.
+const operatorStatus = `{"status":{"conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"by the operator",` +
+	`"lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
 
 // messageOf returns the message of a condition; "" for none.
 func messageOf(obj *unstructured.Unstructured, condition string) string {

@@ -27,6 +27,7 @@ type lease struct {
 	w                      *Writer
 	// renewed is when the last renewal was sent; nil while the Lease is not held.
 	renewed atomic.Pointer[time.Time]
+	writing atomic.Bool // lead has not returned: the Lease is not given back
 }
 
 func (l *lease) init(w *Writer, config *rest.Config) error {
@@ -66,7 +67,7 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 	var mu sync.Mutex
 	var led chan struct{} // closed once lead has returned; nil before it is called
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: l, LeaseDuration: l.w.timing.lease, RenewDeadline: l.w.timing.renew, RetryPeriod: l.w.timing.retry,
+		Lock: l, LeaseDuration: l.w.timing.lease, RenewDeadline: l.w.timing.renew, RetryPeriod: l.w.timing.retry, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(held context.Context) {
 				held, cancel := context.WithCancel(held)
@@ -75,7 +76,9 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 				mu.Lock()
 				led = make(chan struct{})
 				mu.Unlock()
+				l.writing.Store(true)
 				lead(held)
+				l.writing.Store(false)
 				close(led)
 				stop()
 			},
@@ -98,28 +101,9 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 	mu.Unlock()
 	if wait != nil {
 		<-wait
-		l.giveBack(ctx)
 	}
 	l.renewed.Store(nil)
 	return nil
-}
-
-// giveBack gives the Lease back, where this replica ends and has it still: after its last
-// write. One that could not be renewed runs out by itself.
-func (l *lease) giveBack(ctx context.Context) {
-	if _, held := l.left(); !held || ctx.Err() == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(klog.NewContext(context.WithoutCancel(ctx), quiet), l.w.timing.renew/2)
-	defer cancel()
-	record, _, err := l.Get(ctx)
-	if err != nil || record.HolderIdentity != l.Identity() {
-		return
-	}
-	now := metav1.Now()
-	_ = l.Update(ctx, resourcelock.LeaderElectionRecord{
-		LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now, LeaderTransitions: record.LeaderTransitions,
-	})
 }
 
 // left returns how long the Lease is certainly held yet, and whether a write may begin.
@@ -146,6 +130,9 @@ func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 
 // Update implements resourcelock.Interface.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	if r.HolderIdentity == "" && l.writing.Load() {
+		return errLost // one that could not be renewed runs out by itself
+	}
 	return l.note(r, "update", func() error { return l.Interface.Update(ctx, r) })
 }
 

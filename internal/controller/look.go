@@ -32,12 +32,21 @@ func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 	return errors.Join(err, w.lookAtStatus(ctx, says, ref))
 }
 
+// pair returns an object as it stands and what is to be said of that one; nil where either is missing: it comes, and is looked at then.
+func (w *Writer) pair(says Says, ref api.Ref) (*object, *Said) {
+	o, said := w.cache.get(ref), says.Of(ref)
+	if o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
+		return nil, nil
+	}
+	return o, said
+}
+
 // lookAtStatus writes an object's status where it does not say what is to be said.
 func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error {
 	form := forms[ref.Kind]
-	o, said := w.cache.get(ref), says.Of(ref)
-	if form == nil || o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
-		return nil // what is missing comes, and is looked at then
+	o, said := w.pair(says, ref)
+	if form == nil || o == nil {
+		return nil
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
 		w.told.once(w, "other "+ref.Kind.String(),
@@ -47,16 +56,14 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {
 		return nil // somebody has kept another serial: a verdict that follows it is on its way
 	}
-	now := w.now()
-	status := form.make(said, o.status, now)
 	p := &write{
 		ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version,
-		subresource: "status", field: "status", value: status,
+		subresource: "status", field: "status", value: form.make(said, o.status, w.now()),
 	}
 	if o.status != nil && same(w.declared(p, form), o.status) {
 		return nil
 	}
-	timeless, err := plain(form.make(said, o.status, zeroTime))
+	timeless, err := plain(form.make(said, o.status, time.Time{}))
 	if err != nil {
 		return err
 	}
@@ -87,8 +94,8 @@ func (w *Writer) declared(p *write, form form) any {
 
 // lookAtLabel writes the label with the Zone that an object lies in, and reports whether it has.
 func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) (wrote bool, err error) {
-	o, said := w.cache.get(ref), says.Of(ref)
-	if w.opts.StatusOnly || o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
+	o, said := w.pair(says, ref)
+	if w.opts.StatusOnly || o == nil {
 		return false, nil
 	}
 	label := said.ParentLabel()
@@ -106,6 +113,3 @@ func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) (wrote
 	err = w.apply(ctx, p)
 	return err == nil, w.tell(ref, "label", err)
 }
-
-// zeroTime stands for the time of conditions that have just changed, where it does not count.
-var zeroTime time.Time

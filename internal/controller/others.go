@@ -138,7 +138,7 @@ func (o *others) look(ctx context.Context) (text string, held int, err error) {
 
 // trusted reports whether Leases of a namespace count.
 func (o *others) trusted(namespace string) bool {
-	return namespace == o.w.opts.Namespace || slices.Contains(operatorNamespaces, namespace) || o.w.cache.others() > 0
+	return namespace == o.w.opts.Namespace || slices.Contains(operatorNamespaces, namespace) || o.w.cache.others()
 }
 
 // renewed reports whether a Lease that says text was seen to be renewed of late.

@@ -14,11 +14,20 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// lookingAt returns a Writer of an API server that looks for other controllers without a pause, at one moment.
+func lookingAt(t *testing.T, server http.Handler) (w *Writer, lines *[]string) {
+	srv := httptest.NewServer(server)
+	t.Cleanup(srv.Close)
+	w, lines = unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
+	w.timing.others, w.now = time.Millisecond, func() time.Time { return time.Unix(1000, 0) }
+	return w, lines
+}
+
 // operatorServer answers as an API server in which an operator renews its Lease in a namespace, a moment later
 // at each look. id begins the name of the Lease. Where answers says no, it answers that it cannot.
-func operatorServer(namespace, id string, answers func() bool) *httptest.Server {
+func operatorServer(t *testing.T, namespace, id string, answers func() bool) (w *Writer, lines *[]string) {
 	var looks atomic.Int64
-	return httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+	return lookingAt(t, http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		if !answers() {
 			rw.WriteHeader(http.StatusServiceUnavailable)
 			return
@@ -39,12 +48,7 @@ func operatorServer(namespace, id string, answers func() bool) *httptest.Server 
 // TestOperatorStaysAtWork: a replica that loses its Lease and gets it back looks for other controllers
 // anew. That one look has not seen whether an operator renews its Lease is no word of its end.
 func TestOperatorStaysAtWork(t *testing.T) {
-	srv := operatorServer("dns-operator-system", "a3f98d6c", func() bool { return true })
-	defer srv.Close()
-	w, lines := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
-	w.timing.others = time.Millisecond
-	now := time.Unix(1000, 0)
-	w.now = func() time.Time { return now }
+	w, lines := operatorServer(t, "dns-operator-system", "a3f98d6c", func() bool { return true })
 	for range 2 {
 		w.others.begin(t.Context())
 		if w.others.atWork() == "" {
@@ -61,12 +65,7 @@ func TestOperatorStaysAtWork(t *testing.T) {
 func TestOperatorIsSeenAfterAFailure(t *testing.T) {
 	for fails := range int64(4) {
 		var asked atomic.Int64
-		srv := operatorServer("kuadrant-system", "f139389e", func() bool { return asked.Add(1)-1 != fails })
-		defer srv.Close()
-		w, _ := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
-		w.timing.others = time.Millisecond
-		now := time.Unix(1000, 0)
-		w.now = func() time.Time { return now }
+		w, _ := operatorServer(t, "kuadrant-system", "f139389e", func() bool { return asked.Add(1)-1 != fails })
 		if w.others.begin(t.Context()); w.others.atWork() == "" {
 			t.Errorf("request %d fails: after %d requests the operator is not seen", fails, asked.Load())
 		}
@@ -78,7 +77,7 @@ func TestOperatorIsSeenAfterAFailure(t *testing.T) {
 func TestLooksThatEnd(t *testing.T) {
 	for code, want := range map[int]int64{http.StatusForbidden: 1, http.StatusServiceUnavailable: maxLooks} {
 		var asked atomic.Int64
-		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		w, _ := lookingAt(t, http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 			asked.Add(1)
 			rw.Header().Set("Content-Type", "application/json")
 			rw.WriteHeader(code)
@@ -91,9 +90,6 @@ func TestLooksThatEnd(t *testing.T) {
 				}[code],
 			})
 		}))
-		defer srv.Close()
-		w, _ := unreachable(t, func(o *Options) { o.Config = &rest.Config{Host: srv.URL} })
-		w.timing.others = time.Millisecond
 		if w.others.begin(t.Context()); asked.Load() != want {
 			t.Errorf("code %d: %d requests, want %d", code, asked.Load(), want)
 		}

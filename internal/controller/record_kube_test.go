@@ -4,11 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 // userRecord is a DNSRecord with a check as a manifest.
@@ -36,25 +32,21 @@ func probeOf(name string) func(*api.DNSRecord) []api.Child {
 // TestRecordChildren: the probes of a DNSRecord are made, and go with what they stand for, whether or
 // not there is anything to be said of the DNSRecord, and whichever policies are read.
 func TestRecordChildren(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, userRecord+`---
+	r := alone(t, userRecord+`---
 apiVersion: kuadrant.io/v1alpha1
 kind: DNSHealthCheckProbe
 metadata: {name: forged, labels: {app.kubernetes.io/managed-by: kuadrant-coredns}}
 spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
-`)
-	r := newReplica(t, s.Config, ns, func(o *Options) { o.Selected = true })
+`, func(o *Options) { o.Selected = true })
 	r.probes = probeOf("own-192-0-2-1")
 	r.start()
 	standing := func() bool {
-		return get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1") != nil
+		return r.get("DNSHealthCheckProbe", "own-192-0-2-1") != nil
 	}
 	until(t, "probe", standing)
 	r.rests()
-	probe, record := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1"),
-		get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "own")
+	probe, record := r.get("DNSHealthCheckProbe", "own-192-0-2-1"),
+		r.record("own")
 	owners := probe.GetOwnerReferences()
 	if len(owners) != 1 || !strings.HasPrefix(owners[0].APIVersion, "kuadrant.io/v1alpha") || owners[0].Kind != "DNSRecord" ||
 		owners[0].Name != "own" || owners[0].UID != record.GetUID() ||
@@ -69,65 +61,21 @@ spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
 	less.Listings[api.KindDNSRecord] = api.Listed // behind what stands there
 	r.w.Follow(says{r, &less}, nil)
 	r.idles()
-	if again := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1"); again == nil ||
+	if again := r.get("DNSHealthCheckProbe", "own-192-0-2-1"); again == nil ||
 		again.GetUID() != probe.GetUID() {
 		t.Error("the probe of a DNSRecord that stands there is gone, though not all DNSRecords are known")
 	}
 	r.again()
-	records := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns))
-	if _, err := records.Patch(t.Context(), "own", types.MergePatchType, []byte(`{"spec":{"healthCheck":null}}`),
-		metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	r.patch("DNSRecord", "own", "", `{"spec":{"healthCheck":null}}`)
 	until(t, "end of the probe with the check", func() bool { return !standing() })
 	r.rests()
-	s.ApplyIn(t, ns, userRecord)
+	r.server.ApplyIn(t, r.ns, userRecord)
 	until(t, "probe", standing)
 	r.rests()
-	if err := records.Delete(t.Context(), "own", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	r.remove("DNSRecord", "own")
 	until(t, "end of the probe with the DNSRecord", func() bool { return !standing() })
 	r.rests()
-	if get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "forged") == nil {
+	if r.get("DNSHealthCheckProbe", "forged") == nil {
 		t.Error("a probe that nobody controls is gone")
-	}
-}
-
-// TestTakenProbeName: a probe of somebody else is left alone.
-func TestTakenProbeName(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, userRecord+`---
-apiVersion: kuadrant.io/v1alpha1
-kind: DNSHealthCheckProbe
-metadata: {name: taken}
-spec: {address: 192.0.2.9, port: 80, protocol: HTTP}
-`)
-	r := newReplica(t, s.Config, ns, nil)
-	r.probes = probeOf("taken")
-	r.start()
-	until(t, "word of the name", func() bool { return len(r.logged("of DNSRecord "+ns+"/own is not written")) == 1 })
-	r.rests()
-	if o := get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "taken"); o == nil ||
-		o.Object["spec"].(map[string]any)["address"] != "192.0.2.9" {
-		t.Errorf("somebody else's probe: %v", o)
-	}
-}
-
-// TestStatusOnlyOfRecords: with write-back status, a DNSRecord gets no probe.
-func TestStatusOnlyOfRecords(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, userRecord+policy("a"))
-	r := newReplica(t, s.Config, ns, func(o *Options) { o.StatusOnly = true })
-	r.probes = probeOf("own-192-0-2-1")
-	r.start()
-	until(t, "status", func() bool { return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") != "" })
-	r.rests()
-	if get(t, s, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", ns, "own-192-0-2-1") != nil {
-		t.Error("there is a probe")
 	}
 }

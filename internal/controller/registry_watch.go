@@ -91,10 +91,15 @@ func (s *registryStore) Delete(obj any) error {
 	k := (*registry)(s)
 	if m, ok := obj.(*corev1.ConfigMap); ok {
 		k.mu.Lock()
-		k.deliver(k.owners.put(m.Name, nil), k.serials.put(m.Name, nil))
+		k.deliver(k.drop(m.Name))
 		k.mu.Unlock()
 	}
 	return nil
+}
+
+// drop takes in that a ConfigMap has gone. k is locked.
+func (k *registry) drop(name string) (owners, serials []string) {
+	return k.owners.put(name, nil), k.serials.put(name, nil)
 }
 
 // Replace implements cache.ReflectorStore.
@@ -111,14 +116,10 @@ func (s *registryStore) Replace(list []any, _ string) error {
 			owners, serials = append(owners, o...), append(serials, z...)
 		}
 	}
-	for _, name := range k.owners.names() {
+	for _, name := range slices.Concat(k.owners.names(), k.serials.names()) {
 		if !there[name] {
-			owners = append(owners, k.owners.put(name, nil)...)
-		}
-	}
-	for _, name := range k.serials.names() {
-		if !there[name] {
-			serials = append(serials, k.serials.put(name, nil)...)
+			o, z := k.drop(name)
+			owners, serials = append(owners, o...), append(serials, z...)
 		}
 	}
 	fresh := !k.listed

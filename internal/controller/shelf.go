@@ -99,32 +99,18 @@ func (s *shelf[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fau
 // put takes in a ConfigMap as it is now, nil where it is gone, and returns the names of
 // which something else is kept than before.
 func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
-	before := s.volumes[name]
 	concerned := make(map[string]struct{})
-	for _, o := range []*volume[T]{before, v} {
-		if o == nil {
-			continue
-		}
-		other := v
-		if o == v {
-			other = before
-		}
-		for key, value := range o.values {
-			if other != nil {
-				if same, ok := other.values[key]; ok && same == value {
-					continue
-				}
+	for _, o := range []*volume[T]{s.volumes[name], v} {
+		if o != nil {
+			for key := range o.values {
+				concerned[key] = struct{}{}
 			}
-			concerned[key] = struct{}{}
 		}
 	}
 	if v == nil {
 		delete(s.volumes, name)
 	} else {
 		s.volumes[name] = v
-	}
-	if len(concerned) == 0 {
-		return nil
 	}
 	edit, names := s.values.Edit(), s.names()
 	for key := range concerned {

@@ -52,11 +52,11 @@ func classify(err error) trouble {
 		return lost
 	case apierrors.IsNotFound(err), apierrors.IsGone(err):
 		return missing
-	case apierrors.IsConflict(err) && hasCause(err, metav1.CauseTypeFieldManagerConflict):
+	case apierrors.IsConflict(err) && apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		return contested
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return conflict
-	case apierrors.IsForbidden(err) && hasCause(err, corev1.NamespaceTerminatingCause):
+	case apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return ending
 	case apierrors.IsForbidden(err):
 		return forbidden
@@ -70,8 +70,6 @@ func classify(err error) trouble {
 	}
 	return away
 }
-
-func hasCause(err error, cause metav1.CauseType) bool { return apierrors.HasStatusCause(err, cause) }
 
 // attempt is what was tried, and what must be granted for it.
 type attempt struct{ doing, grant string }
@@ -100,24 +98,14 @@ const about = "object "
 // note keeps the state of a part, and returns the one before; full is true where there is no room
 // for it, which is said the first time.
 func (t *told) note(w *Writer, part string, now trouble) (before trouble, full bool) {
-	before, full, first := t.keep(part, now, w.now())
-	if first {
-		w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour",
-			w.opts.Cluster, maxTold)
-	}
-	return before, full
-}
-
-// keep is note without a word; first is true where there is no room for the first time.
-func (t *told) keep(part string, now trouble, at time.Time) (before trouble, full, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	of := &t.states
-	if strings.HasPrefix(part, about) {
+	of, bounded := &t.states, strings.HasPrefix(part, about)
+	if bounded {
 		of = &t.objects
-	}
-	if of == &t.objects && !t.overflown.IsZero() && at.Sub(t.overflown) > forgetful {
-		t.objects, t.overflown = nil, time.Time{}
+		if !t.overflown.IsZero() && w.now().Sub(t.overflown) > forgetful {
+			t.objects, t.overflown = nil, time.Time{}
+		}
 	}
 	if *of == nil {
 		*of = make(map[string]trouble)
@@ -126,15 +114,17 @@ func (t *told) keep(part string, now trouble, at time.Time) (before trouble, ful
 	switch {
 	case now == none:
 		delete(*of, part)
-	case !known && of == &t.objects && len(t.objects) >= maxTold:
-		if first = t.overflown.IsZero(); first {
-			t.overflown = at
+	case bounded && !known && len(*of) >= maxTold:
+		if t.overflown.IsZero() {
+			t.overflown = w.now()
+			w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour",
+				w.opts.Cluster, maxTold)
 		}
-		return none, true, first
+		return none, true
 	default:
 		(*of)[part] = now
 	}
-	return before, false, false
+	return before, false
 }
 
 // result notes how a part of the work went, and logs what is new about it.

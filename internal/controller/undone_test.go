@@ -5,10 +5,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
@@ -17,37 +13,22 @@ import (
 // few times, and then not for as long as that goes on; the log says so. Something else to say
 // is written at once.
 func TestUndoneWrites(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
+	r := alone(t, policy("a"), nil)
 	message := "first"
 	r.verdict = func(*api.DNSPolicy) *api.Verdict { return accepted(message) }
 	at := time.Unix(1000, 0)
 	r.w.now = func() time.Time { return at }
 	r.start()
-	standing := func() string { return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") }
 	for i := range maxSame {
-		until(t, "status", func() bool { return standing() == message })
+		until(t, "status", func() bool { return r.accepted("a") == message })
 		if n := len(r.logged("somebody undoes")); n != 0 {
 			t.Fatalf("said after %d writes", i+1)
 		}
-		undo(t, s, ns, "a")
+		r.patch("DNSPolicy", "a", "pruner", `[{"op": "remove", "path": "/status"}]`, "status")
 	}
-	until(t, "word of it", func() bool { return len(r.logged("somebody undoes what is written to DNSPolicy "+ns+"/a")) == 1 })
-	if got := standing(); got != "" {
+	until(t, "word of it", func() bool { return len(r.logged("somebody undoes what is written to DNSPolicy "+r.ns+"/a")) == 1 })
+	if got := r.accepted("a"); got != "" {
 		t.Errorf("written once more: %q", got)
-	}
-}
-
-// undo takes the status of a policy away.
-func undo(t *testing.T, s *kubetest.Server, ns, name string) {
-	t.Helper()
-	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), name, types.JSONPatchType,
-		[]byte(`[{"op": "remove", "path": "/status"}]`), metav1.PatchOptions{FieldManager: "pruner"}, "status")
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -90,17 +71,10 @@ func TestCRDWithoutStatus(t *testing.T) {
 	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
-	crd := &unstructured.Unstructured{}
-	crd.SetAPIVersion("apiextensions.k8s.io/v1")
-	crd.SetKind("CustomResourceDefinition")
-	_, err := s.Resource(t, crd).Patch(t.Context(), "dnspolicies.kuadrant.io", types.JSONPatchType,
-		[]byte(`[{"op": "remove", "path": "/spec/versions/0/subresources"}]`), metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ns := s.Namespace(t)
 	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
+	r := newReplica(t, s, ns, nil)
+	r.patch("CustomResourceDefinition", "dnspolicies.kuadrant.io", "", `[{"op": "remove", "path": "/spec/versions/0/subresources"}]`)
 	r.verdict = func(*api.DNSPolicy) *api.Verdict { return accepted("first") }
 	r.start()
 	until(t, "word of it", func() bool { return len(r.logged("subresources: {status: {}}")) > 0 })
@@ -113,30 +87,24 @@ func TestCRDWithoutStatus(t *testing.T) {
 // TestMadeAnewIsNotUndone: who deletes a policy and makes it anew, time and again, undoes nothing:
 // each one is another object, about which the same is to be said, and which has children of its own.
 func TestMadeAnewIsNotUndone(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	r := newReplica(t, s.Config, ns, nil)
-	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
+	r := alone(t, "", nil)
+	r.has("gw-a")
 	at := time.Unix(1000, 0)
 	r.w.now = func() time.Time { return at }
 	r.start()
-	policies := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns))
 	for range maxSame + 1 {
-		s.ApplyIn(t, ns, policy("a"))
+		r.server.ApplyIn(t, r.ns, policy("a"))
 		find := func() (status, child bool) {
-			p := get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a")
-			c := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
+			p := r.get("DNSPolicy", "a")
+			c := r.record("gw-a")
 			return messageOf(p, "Accepted") != "", c != nil && c.GetOwnerReferences()[0].UID == p.GetUID()
 		}
 		until(t, "status and child", func() bool {
 			status, child := find()
 			return status && child || len(r.logged("somebody undoes")) > 0
 		})
-		if err := policies.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		until(t, "end of the child", func() bool { return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") == nil })
+		r.remove("DNSPolicy", "a")
+		until(t, "end of the child", func() bool { return r.record("gw-a") == nil })
 	}
 	if lines := r.logged("somebody undoes"); len(lines) > 0 {
 		t.Errorf("not written: %v", lines)
@@ -150,39 +118,27 @@ func TestLackingFieldIsNotUndone(t *testing.T) {
 	t.Parallel()
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
+	ns := s.Namespace(t)
+	s.ApplyIn(t, ns, policy("a"))
+	r := newReplica(t, s, ns, nil)
 	for name, patch := range map[string]string{
 		"dnsrecords.kuadrant.io": `[{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/x-kubernetes-validations"},
 			{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/zoneID"}]`,
 		"dnspolicies.kuadrant.io": `[{"op": "remove", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/totalRecords"}]`,
 	} {
-		crd := &unstructured.Unstructured{}
-		crd.SetAPIVersion("apiextensions.k8s.io/v1")
-		crd.SetKind("CustomResourceDefinition")
-		if _, err := s.Resource(t, crd).Patch(t.Context(), name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		r.patch("CustomResourceDefinition", name, "", patch)
 	}
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
-	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
+	r.has("gw-a")
 	r.start()
 	until(t, "status and record", func() bool {
-		return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") != "" &&
-			get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil
+		return r.accepted("a") != "" &&
+			r.record("gw-a") != nil
 	})
 	r.rests()
 	before := r.writes()
-	for _, o := range []struct {
-		kind             api.Kind
-		apiVersion, name string
-	}{{api.KindDNSRecord, "kuadrant.io/v1alpha1", "gw-a"}, {api.KindDNSPolicy, "kuadrant.io/v1", "a"}} {
-		noted, err := s.Resource(t, ref(o.apiVersion, o.kind.String(), ns)).Patch(t.Context(), o.name, types.MergePatchType,
-			[]byte(`{"metadata":{"annotations":{"note":"something else"}}}`), metav1.PatchOptions{FieldManager: "kubectl-annotate"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := api.Ref{Kind: o.kind, Name: ns + "/" + o.name}
+	for kind, name := range map[api.Kind]string{api.KindDNSRecord: "gw-a", api.KindDNSPolicy: "a"} {
+		noted := r.patch(kind.String(), name, "kubectl-annotate", `{"metadata":{"annotations":{"note":"something else"}}}`)
+		at := api.Ref{Kind: kind, Name: ns + "/" + name}
 		until(t, "word of the note", func() bool { return r.w.cache.get(at).version == noted.GetResourceVersion() })
 		r.rests()
 	}

@@ -267,9 +267,7 @@ func (w *Writer) Follow(says Says, changed []api.Ref) {
 		w.lookAtAll(k)
 		return
 	}
-	for _, ref := range changed {
-		k.add(ref)
-	}
+	w.Look(changed)
 }
 
 // Look has objects looked at again of which something else is to be said, though not for

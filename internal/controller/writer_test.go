@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -21,30 +22,23 @@ import (
 // TestWritesWhatDiffers: a status is written where it does not say what is to be said, with
 // the time of what has changed, and not again.
 func TestWritesWhatDiffers(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a")+policy("b"))
-	r := newReplica(t, s.Config, ns, nil)
+	r := alone(t, policy("a")+policy("b"), nil)
 	var said atomic.Value
 	said.Store("first")
 	r.verdict = func(*api.DNSPolicy) *api.Verdict { return accepted(said.Load().(string)) }
 	r.start()
-	standing := func(name string) string {
-		return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, name), "Accepted")
-	}
-	until(t, "status", func() bool { return standing("a") == "first" && standing("b") == "first" })
+	until(t, "status", func() bool { return r.accepted("a") == "first" && r.accepted("b") == "first" })
 	r.rests()
 	if n := len(r.writes()); n != 2 {
 		t.Errorf("%d writes for two objects: %v", n, r.writes())
 	}
 	// The message alone changes: the condition's time stays (KEP-1623).
-	before := get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a")
+	before := r.get("DNSPolicy", "a")
 	said.Store("second")
 	r.again()
-	until(t, "news", func() bool { return standing("a") == "second" && standing("b") == "second" })
+	until(t, "news", func() bool { return r.accepted("a") == "second" && r.accepted("b") == "second" })
 	r.rests()
-	if was, is := transition(before), transition(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a")); was != is || was == "" {
+	if was, is := transition(before), transition(r.get("DNSPolicy", "a")); was != is || was == "" {
 		t.Errorf("a message that changes moves the time of the condition from %q to %q", was, is)
 	}
 }
@@ -57,52 +51,23 @@ func transition(obj *unstructured.Unstructured) string {
 	return list[0].(map[string]any)["lastTransitionTime"].(string)
 }
 
-// TestWritesAgain: what somebody else overwrites is written again.
-func TestWritesAgain(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
-	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
-	r.start()
-	find := func() *unstructured.Unstructured { return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") }
-	until(t, "record", func() bool { return find() != nil })
-	r.rests()
-	records := s.Resource(t, ref("kuadrant.io/v1alpha1", "DNSRecord", ns))
-	first := find()
-	if err := records.Delete(t.Context(), "gw-a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "record made anew", func() bool { o := find(); return o != nil && o.GetUID() != first.GetUID() })
-	r.rests()
-}
-
 // TestNothingIsMadeAnew: an object that goes while its status is on its way does not come
 // back, and one that is made anew gets no verdict about the one before it.
 func TestNothingIsMadeAnew(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, nil)
-	var told atomic.Value
-	told.Store("")
-	r.verdict = func(p *api.DNSPolicy) *api.Verdict { told.Store(p.UID); return accepted("about " + p.UID) }
-	policies := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns))
+	r := alone(t, policy("a"), nil)
+	r.verdict = func(p *api.DNSPolicy) *api.Verdict { return accepted("about " + p.UID) }
 	var deleted atomic.Bool
 	var replace atomic.Bool
 	r.setBlock(func(req *http.Request) error {
 		if req.Method == http.MethodPatch && deleted.CompareAndSwap(false, true) {
-			if err := policies.Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-				t.Error(err)
-			}
-			if replace.Load() {
+			err := r.all("DNSPolicy").Delete(t.Context(), "a", metav1.DeleteOptions{})
+			if err == nil && replace.Load() {
 				again := kubetest.Parse(t, policy("a"))[0]
-				again.SetNamespace(ns)
-				if _, err := policies.Create(t.Context(), again, metav1.CreateOptions{}); err != nil {
-					t.Error(err)
-				}
+				again.SetNamespace(r.ns)
+				_, err = r.all("DNSPolicy").Create(t.Context(), again, metav1.CreateOptions{})
+			}
+			if err != nil {
+				t.Error(err)
 			}
 		}
 		return nil
@@ -110,14 +75,14 @@ func TestNothingIsMadeAnew(t *testing.T) {
 	r.start()
 	until(t, "write", deleted.Load)
 	r.rests()
-	if o := get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"); o != nil {
+	if o := r.get("DNSPolicy", "a"); o != nil {
 		t.Errorf("the object came back: %v", o.Object)
 	}
 	replace.Store(true)
 	deleted.Store(false)
-	s.ApplyIn(t, ns, policy("a"))
+	r.server.ApplyIn(t, r.ns, policy("a"))
 	until(t, "verdict about the new object", func() bool {
-		o := get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a")
+		o := r.get("DNSPolicy", "a")
 		return deleted.Load() && o != nil && messageOf(o, "Accepted") == "about "+string(o.GetUID())
 	})
 	r.rests()
@@ -125,18 +90,13 @@ func TestNothingIsMadeAnew(t *testing.T) {
 
 // TestChildren: the objects of a policy are made, follow what they should be, and go with it.
 func TestChildren(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
 	// A record of somebody else has one of the names.
-	s.ApplyIn(t, ns, `
+	r := alone(t, policy("a")+`---
 apiVersion: kuadrant.io/v1alpha1
 kind: DNSRecord
 metadata: {name: gw-taken}
 spec: {rootHost: b.example.com, endpoints: [{dnsName: b.example.com, recordType: A, targets: [192.0.2.9]}]}
-`)
-	r := newReplica(t, s.Config, ns, nil)
+`, nil)
 	var wanted atomic.Value
 	wanted.Store([]string{"gw-a", "gw-b", "gw-taken"})
 	var address atomic.Value
@@ -149,7 +109,7 @@ spec: {rootHost: b.example.com, endpoints: [{dnsName: b.example.com, recordType:
 	}
 	r.start()
 	targets := func(name string) string {
-		o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, name)
+		o := r.record(name)
 		if o == nil {
 			return "none"
 		}
@@ -161,7 +121,7 @@ spec: {rootHost: b.example.com, endpoints: [{dnsName: b.example.com, recordType:
 	if targets("gw-taken") != "[192.0.2.9]" || len(r.logged("gw-taken")) != 1 {
 		t.Errorf("somebody else's record: %s, %v", targets("gw-taken"), r.logged("gw-taken"))
 	}
-	o := get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a")
+	o := r.record("gw-a")
 	if owners := o.GetOwnerReferences(); len(owners) != 1 || owners[0].APIVersion != "kuadrant.io/v1" ||
 		owners[0].Kind != "DNSPolicy" || owners[0].Name != "a" {
 		t.Errorf("owners: %+v", owners)
@@ -171,9 +131,7 @@ spec: {rootHost: b.example.com, endpoints: [{dnsName: b.example.com, recordType:
 	r.again()
 	until(t, "change", func() bool { return targets("gw-a") == "[192.0.2.2]" && targets("gw-b") == "none" })
 	r.rests()
-	if err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	r.remove("DNSPolicy", "a")
 	until(t, "end of the policy's records", func() bool { return targets("gw-a") == "none" })
 	r.rests()
 	if targets("gw-taken") != "[192.0.2.9]" {
@@ -183,14 +141,10 @@ spec: {rootHost: b.example.com, endpoints: [{dnsName: b.example.com, recordType:
 
 // TestStatusOnly: with write-back status, no object is made.
 func TestStatusOnly(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	r := newReplica(t, s.Config, ns, func(o *Options) { o.StatusOnly = true })
-	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-a", "192.0.2.1")} }
+	r := alone(t, policy("a"), func(o *Options) { o.StatusOnly = true })
+	r.has("gw-a")
 	r.start()
-	until(t, "status", func() bool { return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") != "" })
+	until(t, "status", func() bool { return r.accepted("a") != "" })
 	r.rests()
 	for _, w := range r.writes() {
 		if !strings.HasSuffix(w, "/status") {
@@ -203,18 +157,14 @@ func TestStatusOnly(t *testing.T) {
 // other begins, and what it had on its way is not written.
 func TestOneWriter(t *testing.T) {
 	t.Parallel()
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
 	by := func(name string) func(*api.DNSPolicy) *api.Verdict {
 		return func(*api.DNSPolicy) *api.Verdict { return accepted("by " + name) }
 	}
-	one, two := newReplica(t, s.Config, ns, nil), newReplica(t, s.Config, ns, nil)
+	one := alone(t, policy("a"), nil)
+	two := newReplica(t, one.server, one.ns, nil)
 	one.verdict, two.verdict = by("one"), by("two")
-	standing := func() string { return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") }
 	one.start()
-	until(t, "the first replica's status", func() bool { return standing() == "by one" })
+	until(t, "the first replica's status", func() bool { return one.accepted("a") == "by one" })
 	two.start()
 	one.rests()
 	if two.leads() || len(two.writes()) > 0 {
@@ -227,7 +177,7 @@ func TestOneWriter(t *testing.T) {
 		}
 		return nil
 	})
-	until(t, "the other replica's status", func() bool { return standing() == "by two" })
+	until(t, "the other replica's status", func() bool { return one.accepted("a") == "by two" })
 	if one.leads() {
 		t.Error("the first replica still leads")
 	}
@@ -237,23 +187,22 @@ func TestOneWriter(t *testing.T) {
 	if n := len(one.writes()); n != before {
 		t.Errorf("the first replica goes on to write: %v", one.writes()[before:])
 	}
-	if standing() != "by two" {
-		t.Errorf("it says %q", standing())
+	if one.accepted("a") != "by two" {
+		t.Errorf("it says %q", one.accepted("a"))
 	}
 	// It comes back, and takes over once the other one ends, which gives the Lease back.
 	one.setBlock(nil)
 	two.stop()
-	until(t, "the first replica's status", func() bool { return standing() == "by one" })
+	if holder, _, _ := unstructured.NestedString(one.get("Lease", "lease").Object, "spec", "holderIdentity"); holder == two.w.opts.Identity {
+		t.Error("the Lease is not given back")
+	}
+	until(t, "the first replica's status", func() bool { return one.accepted("a") == "by one" })
 }
 
 // TestLateWrite: a replica that was paused in the middle of a write does not undo what
 // another one has written meanwhile.
 func TestLateWrite(t *testing.T) {
-	s := kubetest.Shared(t)
-	s.InstallCRDs(t)
-	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a"))
-	one := newReplica(t, s.Config, ns, nil)
+	one := alone(t, policy("a"), nil)
 	held, resumed := make(chan struct{}), make(chan struct{})
 	var once atomic.Bool
 	one.setBlock(func(req *http.Request) error {
@@ -270,7 +219,7 @@ func TestLateWrite(t *testing.T) {
 	<-held
 	// Another writer, whatever its lease says.
 	body := `{"apiVersion":"kuadrant.io/v1","kind":"DNSPolicy","metadata":{"name":"a"},"status":{"conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"in time","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
-	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "a", types.ApplyPatchType, []byte(body),
+	_, err := one.all("DNSPolicy").Patch(t.Context(), "a", types.ApplyPatchType, []byte(body),
 		metav1.PatchOptions{FieldManager: FieldManager}, "status")
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +228,7 @@ func TestLateWrite(t *testing.T) {
 	one.again()
 	close(resumed)
 	one.rests()
-	if got := messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted"); got != "in time" {
+	if got := one.accepted("a"); got != "in time" {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -291,38 +240,25 @@ func TestOtherControllers(t *testing.T) {
 	s := kubetest.Start(t)
 	s.InstallCRDs(t)
 	ns := s.Namespace(t)
-	s.ApplyIn(t, ns, policy("a")+policy("b"))
-	// The operator has written the status of one policy.
-	status := `{"status":{"conditions":[{"type":"Accepted","status":"True","reason":"Accepted","message":"by the operator","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`
-	_, err := s.Resource(t, ref("kuadrant.io/v1", "DNSPolicy", ns)).Patch(t.Context(), "b", types.MergePatchType, []byte(status),
-		metav1.PatchOptions{FieldManager: "manager"}, "status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	leases := s.Resource(t, ref("coordination.k8s.io/v1", "Lease", ns))
-	renew := func(n int) {
-		spec, _ := json.Marshal(map[string]any{"spec": map[string]any{
-			"holderIdentity": "operator",
-			"renewTime":      fmt.Sprintf("2020-01-01T00:00:%02d.000000Z", n%60),
-		}})
-		if _, err := leases.Patch(t.Context(), "a3f98d6c.kuadrant.io", types.MergePatchType, spec,
-			metav1.PatchOptions{}); err != nil && t.Context().Err() == nil {
-			t.Error(err)
-		}
-	}
-	s.ApplyIn(t, ns, `
+	s.ApplyIn(t, ns, policy("a")+policy("b")+`---
 apiVersion: coordination.k8s.io/v1
 kind: Lease
 metadata: {name: a3f98d6c.kuadrant.io}
 spec: {holderIdentity: operator, leaseDurationSeconds: 15, renewTime: "2020-01-01T00:00:00.000000Z"}
 `)
-	r := newReplica(t, s.Config, ns, nil)
-	r.children = func(p *api.DNSPolicy) []api.Child { return []api.Child{recordOf(p, "gw-"+p.BareName(), "192.0.2.1")} }
+	r := newReplica(t, s, ns, nil)
+	r.has("gw-*")
+	// The operator has written the status of one policy.
+	r.patch("DNSPolicy", "b", "manager", operatorStatus, "status")
 	r.w.now = func() time.Time { return time.Now().Add(time.Hour) } // another clock than the operator's
 	var looks atomic.Int32
 	r.setBlock(func(req *http.Request) error {
 		if strings.Contains(req.URL.RawQuery, "a3f98d6c.kuadrant.io") {
-			renew(int(looks.Add(1)))
+			_, err := r.all("Lease").Patch(t.Context(), "a3f98d6c.kuadrant.io", types.MergePatchType,
+				fmt.Appendf(nil, `{"spec":{"renewTime":"2020-01-01T00:00:%02d.000000Z"}}`, looks.Add(1)%60), metav1.PatchOptions{})
+			if err != nil && t.Context().Err() == nil {
+				t.Error(err)
+			}
 		}
 		return nil
 	})
@@ -333,15 +269,36 @@ spec: {holderIdentity: operator, leaseDurationSeconds: 15, renewTime: "2020-01-0
 		t.Errorf("beside the operator this was written: %v", r.writes())
 	}
 	until(t, "Event", func() bool {
-		list, err := s.Resource(t, ref("v1", "Event", ns)).List(t.Context(), metav1.ListOptions{})
+		list, err := r.all("Event").List(t.Context(), metav1.ListOptions{})
 		return err == nil && len(list.Items) == 1 && strings.Contains(fmt.Sprint(list.Items[0].Object["message"]), "dns-operator")
 	})
 	// The operator is gone; its Lease stays, as does what it wrote.
 	r.setBlock(nil)
-	until(t, "record", func() bool { return get(t, s, "kuadrant.io/v1alpha1", "DNSRecord", ns, "gw-a") != nil })
-	until(t, "status", func() bool { return messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "a"), "Accepted") != "" })
+	until(t, "record", func() bool { return r.record("gw-a") != nil })
+	until(t, "status", func() bool { return r.accepted("a") != "" })
 	r.rests()
-	if got := messageOf(get(t, s, "kuadrant.io/v1", "DNSPolicy", ns, "b"), "Accepted"); got != "by the operator" {
+	if got := r.accepted("b"); got != "by the operator" {
 		t.Errorf("the operator's status was overwritten: %q", got)
+	}
+}
+
+// TestChildrenBesideFieldManager: the Leases of Kuadrant's operators may not be read, and the status
+// of a policy says that one of them is at work (api.md, Written back: their field managers or Leases).
+// Its DNSRecords are that operator's, and none is written for it.
+func TestChildrenBesideFieldManager(t *testing.T) {
+	r := alone(t, policy("a")+policy("b"), nil)
+	r.patch("DNSPolicy", "b", "manager", operatorStatus, "status")
+	r.has("gw-*")
+	r.setBlock(func(req *http.Request) error {
+		if strings.Contains(req.URL.RawQuery, "kuadrant.io") && strings.Contains(req.URL.Path, "/leases") {
+			return apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "", nil)
+		}
+		return nil
+	})
+	r.start()
+	until(t, "status of a", func() bool { return r.accepted("a") != "" })
+	r.rests()
+	if o := r.record("gw-b"); o != nil {
+		t.Errorf("a DNSRecord was written for a policy whose status another controller writes: %s", o.GetName())
 	}
 }
