@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
@@ -179,7 +180,20 @@ func TestWritingRights(t *testing.T) {
 						t.Logf("not done: %s", missing)
 					}
 				})
+				cluster, fell := "local", false
+				if c.server == further {
+					cluster = "far"
+				}
 				boottest.WaitFor(t, "all that may be written", func() bool {
+					// What happens before this replica writes has no Event: another target falls once it does.
+					if !fell && log.Has("info", fmt.Sprintf("cluster %q: this replica writes", cluster)) {
+						fell = true
+						policy := c.server.Resource(t, boottest.Ref("kuadrant.io/v1", "DNSPolicy", ns))
+						if _, err := policy.Patch(t.Context(), "p", types.MergePatchType, []byte(`{"spec":{"healthCheck":{"port":1025}}}`),
+							metav1.PatchOptions{}); err != nil {
+							t.Fatal(err)
+						}
+					}
 					missing = ""
 					for right, done := range writtenWith(t, c.server, ns) {
 						if !done && !slices.Contains(lacking, right) && less.right != lease && !(right == kept && c.server == further) {
