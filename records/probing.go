@@ -16,7 +16,7 @@ func (c *compiler) probes() {
 		if c.prev == nil {
 			for _, p := range e.in.Probes.All() {
 				if pool.UsableProbe(p, c.next.Opt) {
-					index.Set(c.builder.ProbeKey(p), p)
+					index.Set(pool.ProbeKey(p), p)
 					c.beginAlone(p)
 				}
 			}
@@ -36,7 +36,7 @@ func (c *compiler) probes() {
 				if pool.HeadersOf(&p.Check, &p.Meta) != "" && pool.UsableProbe(p, c.next.Opt) {
 					c.endAlone(p)
 					c.beginAlone(p)
-					e.concerns(&c.builder, p)
+					e.concerns(p)
 				}
 			}
 		}
@@ -49,10 +49,10 @@ func (c *compiler) probes() {
 func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckProbe], old, p *api.HealthCheckProbe) {
 	b, before, after := &c.builder, "", ""
 	if old != nil && pool.UsableProbe(old, c.next.Opt) {
-		before = b.ProbeKey(old)
+		before = pool.ProbeKey(old)
 	}
 	if p != nil && pool.UsableProbe(p, c.next.Opt) {
-		after = b.ProbeKey(p)
+		after = pool.ProbeKey(p)
 	}
 	same := before == after
 	switch {
@@ -66,7 +66,7 @@ func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckP
 	if before != "" && !same {
 		index.Delete(before)
 		c.endAlone(old)
-		e.concerns(b, old)
+		e.concerns(old)
 	}
 	if after == "" {
 		return
@@ -74,7 +74,7 @@ func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckP
 	index.Set(after, p)
 	if !same {
 		c.beginAlone(p)
-		e.concerns(b, p)
+		e.concerns(p)
 	}
 }
 
@@ -97,24 +97,11 @@ func (c *compiler) endAlone(p *api.HealthCheckProbe) {
 // subjects are what probes of one namespace are about.
 type subjects struct {
 	addresses map[string]bool
-	// about holds an address, a slash, and each of Beginnings, for what one of the
-	// probes is about.
-	about map[string]bool
+	about     map[string]bool // an address, a slash, and what pool.About returns
 }
 
-// add adds what a probe is about.
-func (s *subjects) add(b *pool.Builder, p *api.HealthCheckProbe) {
-	if s.addresses == nil {
-		s.addresses, s.about = make(map[string]bool), make(map[string]bool)
-	}
-	s.addresses[p.Address] = true
-	for beginning := range pool.Beginnings(b.About(p)) {
-		s.about[p.Address+"/"+beginning] = true
-	}
-}
-
-// meet reports whether one of the probes is meant for a contender. at is the addresses of s, meant
-// what Builder.Meant returns of the contender.
+// meet reports whether one of the probes is meant for a contender. at is the addresses of s, meant what Builder.Meant returns of the
+// contender.
 func (s *subjects) meet(c *endpoint.Contender, at status.TargetSet, meant []string) bool {
 	for address := range at.In(c.Targets) {
 		for _, about := range meant {
@@ -128,17 +115,16 @@ func (s *subjects) meet(c *endpoint.Contender, at status.TargetSet, meant []stri
 
 // concerns notes that a probe has come, gone or changed. What names do in the
 // compile under way is marked later, with one look at each namespace.
-func (e *clusterEdit) concerns(b *pool.Builder, p *api.HealthCheckProbe) {
-	namespace := p.Namespace()
-	s := e.concerned[namespace]
+func (e *clusterEdit) concerns(p *api.HealthCheckProbe) {
+	s := e.concerned[p.Namespace()]
 	if s == nil {
-		s = new(subjects)
+		s = &subjects{make(map[string]bool), make(map[string]bool)}
 		if e.concerned == nil {
 			e.concerned = make(map[string]*subjects)
 		}
-		e.concerned[namespace] = s
+		e.concerned[p.Namespace()] = s
 	}
-	s.add(b, p)
+	s.addresses[p.Address], s.about[p.Address+"/"+pool.About(p)] = true, true
 }
 
 // markProbed marks what the probes are meant for that have changed, or whose headers

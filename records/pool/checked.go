@@ -99,7 +99,12 @@ func sourceOf(c *endpoint.Contender) Source {
 // cell.
 func (b *Builder) TargetOf(c *endpoint.Contender, policy *api.DNSPolicy, address string) *health.Target {
 	h := policy.HealthCheck
-	return b.target(h, &policy.Meta, address, cmp.Or(h.Host, endpoint.TrimDot(c.Host)), c.Secure(h.Port))
+	return b.target(h, &policy.Meta, address, hostOf(c, policy), c.Secure(h.Port))
+}
+
+// hostOf returns the host that a check of the contender asks for under a version of its policy.
+func hostOf(c *endpoint.Contender, policy *api.DNSPolicy) string {
+	return cmp.Or(policy.HealthCheck.Host, endpoint.TrimDot(c.Host))
 }
 
 // targetBefore returns what the contender's object had checked before its last change; nil for nothing.

@@ -10,79 +10,38 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// ProbeIndex is a cluster's probes that can be used, by namespace, address, what
-// they are about, and name. A contender finds those that are meant for it without a look
-// at the others, of which there may be thousands at one address.
+// ProbeIndex is a cluster's probes that can be used, by ProbeKey: there may be thousands at one address, of which a
+// contender looks at its own alone.
 type ProbeIndex = tree.Map[*api.HealthCheckProbe]
 
-// ProbeKey is the key of a probe in the index. None of its parts holds a slash.
-func (b *Builder) ProbeKey(p *api.HealthCheckProbe) string {
-	return probePrefix(p.Namespace(), p.Address) + b.About(p) + p.BareName()
+// ProbeKey is the key of a probe in the index.
+func ProbeKey(p *api.HealthCheckProbe) string {
+	return probePrefix(p.Namespace(), p.Address, About(p)) + p.BareName()
 }
 
-// probePrefix is how the keys of a namespace's probes of an address begin.
-func probePrefix(namespace, address string) string { return namespace + "/" + address + "/" }
+// probePrefix is how the keys of a namespace's probes of an address begin that are about one host, or about all.
+func probePrefix(namespace, address, about string) string {
+	return namespace + "/" + address + "/" + about + "/"
+}
 
-// Who has made a probe, in its key.
-const (
-	byController = "c/"
-	byHand       = "h/"
-)
-
-// About is the part of a probe's key that says what it is about: who has made it, and
-// the host. One that names no host, or none in a served zone, is about all that its
-// address is published for.
-func (b *Builder) About(p *api.HealthCheckProbe) string {
-	by, host := byHand, ""
+// About returns the host whose checks a probe is for. A controller writes one for each host, with that host's check: others at the
+// address may do well without it. "" stands for all names that publish the address: a probe by hand is for these (rule 4.10).
+func About(p *api.HealthCheckProbe) string {
 	if ByProgram(p) {
-		by = byController
+		return strings.ReplaceAll(p.Host, "/", "\x00") // one that is Invalid may have a slash
 	}
-	if b.Zone(p.Host+".") != nil {
-		host = upward(p.Host)
-	}
-	return by + host + "/"
+	return ""
 }
 
-// Meant returns, for the probes that are meant for a contender, how the parts of their keys
-// begin that About returns: those about its host, those below it where it is
-// a wildcard, those about the host that its check names, and those about all. A probe
-// that names another host is about that one alone: others at the address may do well
-// without it. What a controller writes repeats the check of a policy, and says nothing
-// where we check ourselves.
+// Meant returns what About says of the probes that may join the checks of a contender. What a controller writes repeats a check, and says
+// nothing where we check ourselves.
 func (b *Builder) Meant(c *endpoint.Contender) []string {
-	host := endpoint.TrimDot(c.Host)
-	own := upward(host) + "/"
-	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild {
-		own = upward(below) + "."
-	}
-	hosts := append(make([]string, 0, 3), own)
-	if h := c.Policy.HealthCheck; h != nil && h.Host != "" {
-		if asked := upward(h.Host) + "/"; !strings.HasPrefix(asked, own) {
-			hosts = append(hosts, asked)
-		}
-	}
-	hosts = append(hosts, "/")
-	var all []string
 	if b.ProbesOff && c.Checked() {
-		for _, h := range hosts {
-			all = append(all, byController+h)
-		}
+		return []string{hostOf(c, c.Policy), ""}
 	}
-	for _, h := range hosts {
-		all = append(all, byHand+h)
-	}
-	return all
-}
-
-// upward returns a host with its labels from the last one on: those below another
-// begin alike. It has no slash, though the host of a probe that is Invalid may.
-func upward(host string) string {
-	labels := strings.Split(strings.ReplaceAll(host, "/", "\x00"), ".")
-	slices.Reverse(labels)
-	return strings.Join(labels, ".")
+	return []string{""}
 }
 
 // ByProgram reports whether a controller has written a probe, or this server: it starts no checks
@@ -105,12 +64,8 @@ func (b *Builder) Probed(c *endpoint.Contender) bool {
 func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.HealthCheckProbe] {
 	return func(yield func(*api.HealthCheckProbe) bool) {
 		index, n := b.Probes(c.Policy.Cluster), 0
-		at := probePrefix(c.Policy.Namespace(), address)
-		if !begins(index, at) {
-			return // by far the most
-		}
 		for _, about := range b.Meant(c) {
-			for _, p := range index.Beginning(at + about) {
+			for _, p := range index.Beginning(probePrefix(c.Policy.Namespace(), address, about)) {
 				if n == MaxJoined || !yield(p) {
 					return
 				}
@@ -118,14 +73,6 @@ func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.H
 			}
 		}
 	}
-}
-
-// begins reports whether a key in the index begins so.
-func begins(index ProbeIndex, prefix string) bool {
-	for range index.Beginning(prefix) {
-		return true
-	}
-	return false
 }
 
 // join returns the cells of the probes that join the checks of one address or
@@ -187,16 +134,3 @@ func Alone(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 // ProbeUser is the user of a check that a probe has begun by itself. No group has
 // such a key.
 func ProbeUser(p *api.HealthCheckProbe) string { return "/" + p.Cluster + "/" + p.Name }
-
-// Beginnings yields those texts that Meant may return which find a probe; about is what
-// About returns of it.
-func Beginnings(about string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := range about {
-			if about[i] == '.' && !yield(about[:i+1]) {
-				return
-			}
-		}
-		yield(about)
-	}
-}

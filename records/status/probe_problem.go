@@ -69,18 +69,12 @@ type reached struct {
 	// asked are the addresses of the probes; published those of them that the
 	// namespace publishes, served those that a host of it is answered with.
 	asked, published, served map[string]bool
-	// meant holds an address, a slash, and each text that Builder.Meant returns, of all
-	// contenders that are answered with the address.
-	meant map[string]bool
 	// joined are the names of the probes that join.
 	joined map[string]bool
 }
 
 func newReached() *reached {
-	return &reached{
-		asked: make(map[string]bool), published: make(map[string]bool), served: make(map[string]bool),
-		meant: make(map[string]bool), joined: make(map[string]bool),
-	}
+	return &reached{make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]bool)}
 }
 
 // reach fills in r from a namespace of a cluster.
@@ -97,15 +91,11 @@ func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
 		if g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) {
 			continue
 		}
-		meant := b.Meant(c)
 		for _, address := range s.served(c, true) {
 			if !r.asked[address] {
 				continue
 			}
 			r.served[address] = true
-			for _, about := range meant {
-				r.meant[address+"/"+about] = true
-			}
 			for p := range b.Joining(c, address) {
 				r.joined[p.Name] = true
 			}
@@ -123,24 +113,11 @@ func (r *reached) problem(b *pool.Builder, p *api.HealthCheckProbe) string {
 	case !r.published[p.Address]:
 		why = "no name of its namespace publishes " + p.Address
 	case !r.served[p.Address]:
-	case r.meets(p.Address, b.About(p)):
-		why = fmt.Sprintf("%d other probes join at %s already, which is the most", pool.MaxJoined, p.Address)
 	default:
-		why = fmt.Sprintf("its namespace publishes %s, but not for the host %s", p.Address, p.Host)
+		why = fmt.Sprintf("%d other probes join at %s already, which is the most", pool.MaxJoined, p.Address)
 	}
 	if !b.ProbesOff {
 		why += ", and probe-allow does not cover it"
 	}
 	return why + ": it counts for nothing"
-}
-
-// meets reports whether a contender that is answered with the address looks for probes of
-// which Builder.About returns about.
-func (r *reached) meets(address, about string) bool {
-	for beginning := range pool.Beginnings(about) {
-		if r.meant[address+"/"+beginning] {
-			return true
-		}
-	}
-	return false
 }
