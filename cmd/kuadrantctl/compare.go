@@ -39,7 +39,7 @@ served here, each for one network of every country in the geo databases and of e
 members have; a name that is the same for everybody, on both sides, once. An answer that some
 draw gives here counts as the same.
 
-The exit code is 1 where answers differ; TTLs alone are told, and no difference.`,
+The exit code is 1 where answers differ; TTLs alone are no difference.`,
 		Example: `  kuadrantctl compare 192.0.2.1 -f manifests/ --corefile Corefile
   kuadrantctl compare ns-1.example.net shop.k.example.com --from 198.51.100.0/24 --server http://localhost:8090
   dig @192.0.2.1 k.example.com AXFR | kuadrantctl compare 192.0.2.1 --names - --corefile Corefile`,

@@ -126,7 +126,7 @@ func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *
 	}
 	subnet := subnetOf(reply)
 	compared, err := r.judge(ctx, inspect.Question{Name: name, Type: rtype, From: from}, &inspect.Reply{
-		Rcode: rcodeText(reply.Rcode), Answer: reply.Answer, Authority: reply.Ns, Authoritative: reply.Authoritative, Subnet: subnet != nil,
+		Rcode: rcodeText(reply.Rcode), Answer: reply.Answer, Authority: reply.Ns, Subnet: subnet != nil,
 	})
 	if err != nil {
 		return false, err

@@ -17,8 +17,6 @@ type Reply struct {
 	Answer []dns.RR
 	// Authority has the NS records of a referral, and the SOA record of an answer without data.
 	Authority []dns.RR
-	// Authoritative is true where the TTLs are those of the zone, and not what a cache has left of them.
-	Authoritative bool
 	// Subnet is true where the reply says for which client's network it is (RFC 7871).
 	Subnet bool
 }
@@ -30,10 +28,8 @@ type Comparison struct {
 	// some draw gives here is.
 	Asked int `json:"asked"`
 	Same  int `json:"same"`
-	// Differences are the answers that differ, and TTLs those that are the same but for how long they may be
-	// kept; each with the clients of whom it is true.
+	// Differences are the answers that differ by more than their TTLs, each with the clients of whom it is true.
 	Differences []Difference `json:"differences"`
-	TTLs        []Difference `json:"ttls"`
 	// Unanswered is how many questions got no answer.
 	Unanswered int `json:"unanswered,omitempty"`
 	// LastError is why the last of these got none. Ended is why the comparison ended before its end.
@@ -58,14 +54,6 @@ type Difference struct {
 	There   Outcome `json:"there"`
 	// Why says where it comes from, a sentence each.
 	Why []string `json:"why"`
-	// Also are the further types of a name that one of the two has not at all, where the other has data of them.
-	Also []TypeOutcome `json:"also,omitempty"`
-}
-
-// TypeOutcome is where the answer for a type ends, of the one that has the name.
-type TypeOutcome struct {
-	Type string `json:"type"`
-	Outcome
 }
 
 // DifferenceKind says what differs.
@@ -79,7 +67,6 @@ const (
 	DiffersNoData    DifferenceKind = "no-data"   // one of them has nothing of the type
 	DiffersAddresses DifferenceKind = "addresses" // other addresses
 	DiffersData      DifferenceKind = "data"      // other data of another type, or another alias
-	DiffersTTL       DifferenceKind = "ttl"       // the same data, to be kept longer or shorter
 )
 
 // Outcome is where an answer ends.
@@ -97,7 +84,7 @@ type Outcome struct {
 
 // NewComparison returns one that holds nothing yet.
 func NewComparison(server string) *Comparison {
-	return &Comparison{Server: server, Differences: []Difference{}, TTLs: []Difference{}, index: make(map[[sha256.Size]byte]int)}
+	return &Comparison{Server: server, Differences: []Difference{}, index: make(map[[sha256.Size]byte]int)}
 }
 
 // Here answers what a comparison has to know of our side besides an explanation. Both return nil for what there is not.
@@ -113,20 +100,16 @@ type Compared struct {
 	Difference      // the Kind is "" for the same
 	blind      bool // a client was named, and the reply is for nobody's network
 	subnet     bool
-	ttl        bool // the TTLs differ, and count
-	cached     bool // the TTL there is what a cache has left of it
 }
 
 // CompareReply compares one answer. x is ours to the question, for the very client; named says whether one was named.
 func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compared {
 	p := newPair(x, h, r)
 	c := &Compared{Difference: Difference{Name: x.Name, Type: x.Type, Kind: p.kind(), Here: p.here, There: p.there, Why: []string{}}}
-	c.cached = !r.Authoritative
 	c.blind, c.subnet = named && !r.Subnet, named && r.Subnet && r.Rcode == dns.RcodeToString[dns.RcodeSuccess]
 	if c.Kind != "" {
 		c.Why = p.why(c.Kind, c.blind)
 	}
-	c.ttl = c.Kind == "" && r.Authoritative && len(p.there.Answers) > 0 && p.same.timed && p.here.TTL != p.there.TTL
 	return c
 }
 
@@ -134,34 +117,27 @@ func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compar
 func (c *Comparison) Add(of *Place, d *Compared) {
 	c.Asked++
 	c.subnets = c.subnets || d.subnet
-	switch found := d.Difference; {
-	case d.Kind != "":
-		c.keep(&c.Differences, of, found, d.cached)
-		return
-	case d.ttl:
-		found.Kind = DiffersTTL
-		c.keep(&c.TTLs, of, found, false)
+	if d.Kind == "" {
+		c.Same++
+	} else {
+		c.keep(of, d.Difference)
 	}
-	c.Same++
 }
 
-// keep adds a difference, or its client to one that is the same. What a cache has left of a TTL makes no other one: the
-// longest is told.
-func (c *Comparison) keep(all *[]Difference, of *Place, d Difference, cached bool) {
+// keep adds a difference, or its client to one that is the same but for the TTL there: the longest is told.
+func (c *Comparison) keep(of *Place, d Difference) {
 	there := d.There
-	if cached {
-		there.TTL = 0
-	}
-	text := fmt.Append(nil, d.Name, "\x00", d.Type, d.Kind, d.Here, there, cached, d.Why)
+	there.TTL = 0
+	text := fmt.Append(nil, d.Name, "\x00", d.Type, d.Kind, d.Here, there, d.Why)
 	key := sha256.Sum256(text)
 	i, ok := c.index[key]
 	if !ok {
-		i = len(*all)
+		i = len(c.Differences)
 		c.index[key] = i
-		*all = append(*all, d)
+		c.Differences = append(c.Differences, d)
 		c.kept += len(text)
 	}
-	told := &(*all)[i]
+	told := &c.Differences[i]
 	told.There.TTL = max(told.There.TTL, d.There.TTL)
 	if of != nil {
 		told.Clients = append(told.Clients, *of)
@@ -186,64 +162,11 @@ func (c *Comparison) Fail(why error) { c.Unanswered, c.LastError = c.Unanswered+
 // Finish puts what was found in order. Nothing may be added after it.
 func (c *Comparison) Finish() {
 	c.Blind = !c.subnets && slices.ContainsFunc(c.Differences, func(d Difference) bool { return len(d.Clients) > 0 })
-	defer func() { c.Differences = namesOnce(c.Differences) }()
-	for _, all := range [][]Difference{c.Differences, c.TTLs} {
-		for i := range all {
-			slices.SortFunc(all[i].Clients, func(a, b Place) int { return a.Network.Addr().Compare(b.Network.Addr()) })
-		}
-		slices.SortStableFunc(all, func(a, b Difference) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(len(b.Clients), len(a.Clients)),
-				cmp.Compare(fmt.Sprint(a.There), fmt.Sprint(b.There)))
-		})
+	for _, d := range c.Differences {
+		slices.SortFunc(d.Clients, func(a, b Place) int { return a.Network.Addr().Compare(b.Network.Addr()) })
 	}
-	tellParts(c.Differences)
-}
-
-// namesOnce returns differences, in order, with those of a name that is missing told once, and not for each type.
-func namesOnce(all []Difference) []Difference {
-	once := all[:0]
-	first := 0 // of the name
-	for _, d := range all {
-		if len(once) == first || once[first].Name != d.Name {
-			first = len(once)
-		}
-		i := slices.IndexFunc(once[first:], func(o Difference) bool {
-			return o.Kind == d.Kind && o.missing() && d.missing() &&
-				slices.EqualFunc(o.Clients, d.Clients, func(a, b Place) bool { return a.Network == b.Network })
-		})
-		if i < 0 {
-			once = append(once, d)
-			continue
-		}
-		told := &once[first+i]
-		switch has, had := d.has(), told.has(); {
-		case len(has.Answers) == 0:
-		case len(had.Answers) == 0:
-			*told = d
-		case slices.ContainsFunc(told.Also, func(o TypeOutcome) bool { return o.Type == d.Type }) || told.Type == d.Type: // for other clients
-			once = append(once, d)
-		default:
-			told.Also = append(told.Also, TypeOutcome{d.Type, *has})
-		}
-	}
-	return once
-}
-
-// missing reports whether one of the two has not the name at all.
-func (d *Difference) missing() bool {
-	switch d.Kind {
-	case DiffersNotHere:
-		return (d.Here.Rcode == rcodeAbsent || d.Here.Rcode == rcodeRefused) && len(d.Here.Answers) == 0
-	case DiffersNotThere:
-		return len(d.There.Answers) == 0
-	}
-	return false
-}
-
-// has returns the outcome of the one that has the name.
-func (d *Difference) has() *Outcome {
-	if d.Kind == DiffersNotHere {
-		return &d.There
-	}
-	return &d.Here
+	slices.SortStableFunc(c.Differences, func(a, b Difference) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Type, b.Type), cmp.Compare(len(b.Clients), len(a.Clients)),
+			cmp.Compare(fmt.Sprint(a.There), fmt.Sprint(b.There)))
+	})
 }

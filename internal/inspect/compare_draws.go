@@ -48,7 +48,7 @@ func (p *pair) addDraws(x *records.Explanation, depth int) {
 			switch {
 			case m.Verdict != pool.VerdictNotDrawn || m.Share == 0:
 			case alias != nil:
-				p.addEnd(end{rcode: rcodeFine, set: []string{alias(m)}, timed: true})
+				p.addEnd(end{rcode: rcodeFine, set: []string{alias(m)}})
 			default:
 				p.addDraw(p.member(c.step, m.Member), m.Member, depth)
 			}
@@ -90,7 +90,7 @@ func (c choice) taken() *records.Candidate {
 // each member: draws that lead to draws, or in a circle, are no more than there are members.
 func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	if set := p.best(of); len(set) > 0 && !strings.HasPrefix(set[0], "CNAME ") {
-		p.addEnd(end{rcode: rcodeFine, set: set, timed: depth == 0 && p.direct})
+		p.addEnd(end{rcode: rcodeFine, set: set})
 		return
 	}
 	if p.followed[name] {
@@ -108,25 +108,14 @@ func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	o := ours(x)
 	if len(o.Answers) == 0 && of != nil && isHostname(of) { // who does not follow a CNAME does not say that it leads to no such data
 		if o.Rcode == rcodeFine {
-			p.addEnds(o, false)
+			p.addEnds(o)
 		}
 		if o.Rcode == rcodeFine || o.Rcode == rcodeAbsent {
 			o.Answers = [][]string{{"CNAME " + name}}
 		}
 	}
-	p.addEnds(o, false)
+	p.addEnds(o)
 	p.addDraws(x, depth+1)
-}
-
-// isDirect reports whether our answer is the addresses of a member of its only choice. Then those of the other members are
-// kept for the same time.
-func (p *pair) isDirect() bool {
-	all := choices(p.x)
-	if len(all) != 1 || len(p.ends[0].set) == 0 {
-		return false
-	}
-	taken := all[0].taken()
-	return taken != nil && slices.Equal(p.best(p.member(all[0].step, taken.Member)), p.ends[0].set)
 }
 
 // member returns what a tree says of a member; nil for nothing.

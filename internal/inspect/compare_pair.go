@@ -18,34 +18,30 @@ type pair struct {
 	// ends are where our answer may end, by draw: the first is where it did. here is all of them, whichever was drawn.
 	ends        []end
 	here, there Outcome
-	// same is the end that is the other server's; nil for none.
-	same     *end
-	direct   bool            // see isDirect
-	followed map[string]bool // the members whose names have been looked at
+	same        bool            // one of them is the other server's
+	followed    map[string]bool // the members whose names have been looked at
 }
 
 // end is where our answer ends by one draw.
 type end struct {
 	rcode string
 	set   []string // empty for none
-	timed bool     // its TTL is that of our answer; else it is not known
 	cut   string
 }
 
 func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
 	p := &pair{x: x, sees: h, there: outcome(x.Name, x.Type, r), followed: make(map[string]bool)}
 	first := ours(x)
-	p.addEnds(first, true)
-	p.direct = p.isDirect()
+	p.addEnds(first)
 	p.addDraws(x, 0)
 	p.here = p.whole()
 	p.here.TTL = first.TTL
 	return p
 }
 
-// addEnds adds where an answer of ours ends; timed reports whether its TTL is that of our answer.
-func (p *pair) addEnds(o Outcome, timed bool) {
-	e := end{rcode: o.Rcode, timed: timed, cut: o.cut}
+// addEnds adds where an answer of ours ends.
+func (p *pair) addEnds(o Outcome) {
+	e := end{rcode: o.Rcode, cut: o.cut}
 	if len(o.Answers) > 0 {
 		e.set = o.Answers[0]
 	}
@@ -53,9 +49,7 @@ func (p *pair) addEnds(o Outcome, timed bool) {
 }
 
 func (p *pair) addEnd(e end) {
-	if p.same == nil && p.matches(&e) {
-		p.same = &e
-	}
+	p.same = p.same || p.matches(&e)
 	if len(p.ends) < mostAnswers && !slices.ContainsFunc(p.ends, func(o end) bool {
 		return o.rcode == e.rcode && slices.Equal(o.set, e.set)
 	}) {
@@ -106,7 +100,7 @@ func (p *pair) whole() (o Outcome) {
 func (p *pair) kind() DifferenceKind {
 	here, there := p.here.Rcode, p.there.Rcode
 	switch {
-	case p.same != nil:
+	case p.same:
 		return ""
 	case there != rcodeFine && there != rcodeAbsent, p.elsewhere():
 		return DiffersUnserved

@@ -12,10 +12,8 @@ const mostClients = 3
 // Text returns a comparison as a terminal shows it.
 func (c *Comparison) Text() string {
 	t := newTextWriter()
-	for _, all := range [][]Difference{c.Differences, c.TTLs} {
-		for i := range all {
-			t.difference(&all[i])
-		}
+	for i := range c.Differences {
+		t.difference(&c.Differences[i])
 	}
 	if c.Blind {
 		t.line("%s looks at no client's network: all its answers are for the address that these questions came from", c.Server)
@@ -31,13 +29,9 @@ func (c *Comparison) Text() string {
 }
 
 func (t *textWriter) difference(d *Difference) {
-	types := d.Type
-	for i := range d.Also {
-		types += ", " + d.Also[i].Type
-	}
-	t.line("%s %s: %s%s", d.Name, types, kindText(d), clientsText(d.Clients))
-	t.outcome("here", d, &d.Here)
-	t.outcome("there", d, &d.There)
+	t.line("%s %s: %s%s", d.Name, d.Type, kindText(d), clientsText(d.Clients))
+	t.line("  here\t%s", d.Here.text())
+	t.line("  there\t%s", d.There.text())
 	head := "why"
 	for _, why := range d.Why {
 		t.line("  %s\t%s", head, why)
@@ -46,22 +40,10 @@ func (t *textWriter) difference(d *Difference) {
 	t.line("")
 }
 
-// outcome writes where the answers of one of the two end: for each type, where there are several.
-func (t *textWriter) outcome(where string, d *Difference, o *Outcome) {
-	if len(d.Also) == 0 || o != d.has() {
-		t.line("  %s\t%s", where, o.text())
-		return
-	}
-	t.line("  %s\t%s %s", where, d.Type, o.text())
-	for i := range d.Also {
-		t.line("  \t%s %s", d.Also[i].Type, d.Also[i].text())
-	}
-}
-
 // kinds say what differs, where that takes nothing else.
 var kinds = map[DifferenceKind]string{
 	DiffersUnserved: "not served there", DiffersNotHere: "does not exist here", DiffersNotThere: "does not exist there",
-	DiffersNoData: "no data there", DiffersAddresses: "other addresses", DiffersData: "other data", DiffersTTL: "a longer TTL there",
+	DiffersNoData: "no data there", DiffersAddresses: "other addresses", DiffersData: "other data",
 }
 
 // kindText says what differs.
@@ -71,8 +53,6 @@ func kindText(d *Difference) string {
 		return "no answer here"
 	case d.Kind == DiffersNoData && len(d.Here.Answers) == 0:
 		return "no data here"
-	case d.Kind == DiffersTTL && d.Here.TTL > d.There.TTL:
-		return "a longer TTL here"
 	}
 	return cmp.Or(kinds[d.Kind], string(d.Kind))
 }
@@ -117,9 +97,6 @@ func (c *Comparison) Summary() string {
 	text := fmt.Sprintf("%s of %s compared: %d the same, %d different", counted(c.Asked, "answer"), c.Server, c.Same, c.Asked-c.Same)
 	if len(c.Differences) > 0 {
 		text += " in " + counted(len(c.Differences), "way")
-	}
-	if len(c.TTLs) > 0 {
-		text += fmt.Sprintf("; %s with another TTL", counted(len(c.TTLs), "answer"))
 	}
 	if c.Unanswered > 0 {
 		text += fmt.Sprintf("; %s without an answer", counted(c.Unanswered, "question"))

@@ -26,7 +26,7 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 		if of := p.whoseData(); len(why) == 0 && of != "" {
 			why = append(why, of)
 		}
-	case DiffersAddresses, DiffersTTL:
+	case DiffersAddresses:
 	}
 	if blind && len(choices(p.x)) > 0 {
 		why = append(why, "the other server does not look at the client's network: it has answered for the address that this question came from")
@@ -253,27 +253,4 @@ func (p *pair) atOnce() (text string, all bool) {
 		return "these are the same addresses: there all at once, here those of one member for each draw", true
 	}
 	return "there the addresses of several members come at once, here those of one member for each draw", false
-}
-
-// tellParts says so where the other server answers with a part of our addresses at a time, of which all together are ours.
-func tellParts(all []Difference) {
-	type side struct{ name, rtype, here string }
-	ourSide := func(d *Difference) (of side, isPart bool) {
-		if d.Kind != DiffersAddresses || len(d.Here.Answers) != 1 || !within(d.There.Answers[0], d.Here.Answers[0]) {
-			return of, false
-		}
-		return side{d.Name, d.Type, strings.Join(d.Here.Answers[0], " ")}, true
-	}
-	there := make(map[side][]string)
-	for i := range all {
-		if of, is := ourSide(&all[i]); is {
-			there[of] = append(there[of], all[i].There.Answers[0]...)
-		}
-	}
-	for i := range all {
-		d := &all[i]
-		if of, is := ourSide(d); is && within(d.Here.Answers[0], there[of]) {
-			d.Why = append([]string{"these are the same addresses: here all at once, there a part of them in each answer"}, d.Why...)
-		}
-	}
 }
