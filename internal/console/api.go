@@ -39,8 +39,8 @@ const (
 
 // endpoints returns all paths.
 func (c *console) endpoints() []endpoint {
-	api := func(path string, load kind, known string, ask func(inspect.View, query) (any, error)) endpoint {
-		return endpoint{path, http.MethodGet, load, answering(c, known, ask, writeJSON)}
+	api := func(path, known string, ask func(inspect.View, query) (any, error)) endpoint {
+		return endpoint{path, http.MethodGet, loadPage, answering(c, known, ask, writeJSON)}
 	}
 	all := []endpoint{
 		{PathServer, http.MethodGet, loadPage, func(w http.ResponseWriter, r *http.Request) {
@@ -50,21 +50,21 @@ func (c *console) endpoints() []endpoint {
 			}
 			writeJSON(w, r, c.server())
 		}},
-		api(PathZones, loadPage, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
-		api(PathNames, loadPage, "zone q state after limit", func(v inspect.View, q query) (any, error) {
+		api(PathZones, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
+		api(PathNames, "zone q state after limit", func(v inspect.View, q query) (any, error) {
 			return v.Names(inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"], Limit: q.limit()})
 		}),
-		api(PathTree, loadPage, "name", func(v inspect.View, q query) (any, error) { return v.Tree(q["name"]) }),
-		api(PathTargets, loadPage, "state q limit", func(v inspect.View, q query) (any, error) {
+		api(PathTree, "name", func(v inspect.View, q query) (any, error) { return v.Tree(q["name"]) }),
+		api(PathTargets, "state q limit", func(v inspect.View, q query) (any, error) {
 			return v.Targets(q["state"], q["q"], q.limit())
 		}),
-		api(PathTroubles, loadPage, "after objectsAfter limit", func(v inspect.View, q query) (any, error) {
-			return c.troubles.get(v, inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"], Limit: q.limit()})
+		api(PathTroubles, "after objectsAfter limit", func(v inspect.View, q query) (any, error) {
+			return c.troublesOf(v, inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"], Limit: q.limit()})
 		}),
-		api(PathExplain, loadExplain, "name type from", func(v inspect.View, q query) (any, error) {
+		api(PathExplain, "name type from", func(v inspect.View, q query) (any, error) {
 			return explain(v, inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
 		}),
-		api(PathWorld, loadPage, "name type", func(v inspect.View, q query) (any, error) {
+		api(PathWorld, "name type", func(v inspect.View, q query) (any, error) {
 			return v.World(inspect.Question{Name: q["name"], Type: q["type"]})
 		}),
 		{PathPreview, http.MethodPost, loadPreview, c.preview},

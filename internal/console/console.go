@@ -130,8 +130,8 @@ func New(opt Options) http.Handler {
 type console struct {
 	Options
 	load     *load
-	troubles troubleMemo
-	targets  targetMemo
+	troubles memo[*inspect.Troubles]
+	targets  memo[map[string]int]
 }
 
 // Timeouts and sizes of the server that HTTPServer makes.

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
@@ -323,27 +322,8 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// TestLoad: explanations, previews and wrong tokens are bounded, and what is beyond is told so.
+// TestLoad: previews and wrong tokens are bounded, and what is beyond is told so.
 func TestLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // no time passes, in which there may be more
-		h := New(Options{Source: newServer(t)})
-		refused := 0
-		for range 3 * explainBurst {
-			w := ask(h, http.MethodGet, PathExplain+"?name=a.example.com", nil)
-			if w.Code == http.StatusTooManyRequests {
-				refused++
-				if w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "try again in 1 second") {
-					t.Errorf("refused with %s", w.Body)
-				}
-			}
-		}
-		if refused != 2*explainBurst {
-			t.Errorf("%d of %d explanations were refused", refused, 3*explainBurst)
-		}
-		if w := ask(h, http.MethodGet, PathZones, nil); w.Code != http.StatusOK {
-			t.Errorf("other paths are answered with %d", w.Code)
-		}
-	})
 	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
 	c.load.previewing <- struct{}{}
 	w := preview(c.bounded(endpoint{PathPreview, http.MethodPost, loadPreview, c.preview}), "a")
@@ -353,8 +333,9 @@ func TestLoad(t *testing.T) {
 	for range 2 { // more than may be saved up
 		c.load.work.ReserveN(time.Now(), c.load.work.Burst())
 	}
-	if w := ask(c.bounded(endpoint{"/x", http.MethodGet, loadPage, nil}), http.MethodGet, "/x", nil); w.Code != http.StatusTooManyRequests {
-		t.Errorf("beyond the bounds, a page is answered with %d", w.Code)
+	if w := ask(c.bounded(endpoint{"/x", http.MethodGet, loadPage, nil}), http.MethodGet, "/x", nil); w.Code != http.StatusTooManyRequests ||
+		w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "try again in ") {
+		t.Errorf("beyond the bounds, a page is answered with %d %s", w.Code, w.Body)
 	}
 }
 

@@ -15,9 +15,8 @@ import (
 // load bounds what requests cost. Any number of goroutines may use one.
 type load struct {
 	// work is the time of a processor that requests may take together: workShare of one core, of which workSaved may be saved up.
-	work *rate.Limiter
-	// explains and logins bound how many there are of these, however little each takes.
-	explains, logins *rate.Limiter
+	work   *rate.Limiter
+	logins *rate.Limiter // bounds wrong tokens, however little each takes
 	// turn has one place: two requests do not compute at a time.
 	turn chan struct{}
 	// previewing has one place. previews is the time that previews may take together.
@@ -25,28 +24,28 @@ type load struct {
 	previews   *rate.Limiter
 	// watch measures what has been done.
 	watch func() stopwatch
-	// uploaded is how many octets of bodies are held, and answers how many of answers that are being sent.
-	uploaded, answers atomic.Int64
+	// uploads has a place for each body of manifests that is read or looked at.
+	uploads chan struct{}
+	answers atomic.Int64 // how many octets of answers are being sent
 }
 
 // The bounds of load, in the long run. A page takes some milliseconds, and is looked at every two seconds by who follows it.
 const (
 	workShare    = 0.03
 	workSaved    = 250 * time.Millisecond
-	explainRate  = 20
-	explainBurst = 60
 	loginRate    = 2
 	loginBurst   = 20
 	previewShare = 0.025
 	previewSaved = 250 * time.Millisecond
+	maxUploads   = 8
 	// patience is how long a request waits for its turn.
 	patience = 5 * time.Second
 )
 
 func newLoad() *load {
 	return &load{
-		work: timeOf(workShare, workSaved), explains: rate.NewLimiter(explainRate, explainBurst), logins: rate.NewLimiter(loginRate, loginBurst),
-		turn: make(chan struct{}, 1), previewing: make(chan struct{}, 1), previews: timeOf(previewShare, previewSaved), watch: watchThread,
+		work: timeOf(workShare, workSaved), logins: rate.NewLimiter(loginRate, loginBurst), turn: make(chan struct{}, 1), watch: watchThread,
+		previewing: make(chan struct{}, 1), previews: timeOf(previewShare, previewSaved), uploads: make(chan struct{}, maxUploads),
 	}
 }
 
@@ -61,7 +60,6 @@ type kind uint8
 const (
 	loadPage    kind = iota // whatever else
 	loadAsset               // a file that is never computed
-	loadExplain             // one explanation
 	loadLogin               // a token that is wrong
 	loadPreview             // a preview, which takes what it takes, one at a time
 )
@@ -69,11 +67,6 @@ const (
 // allow reports whether there may be one more of a kind, and else after how long there may be one.
 func (l *load) allow(k kind) (wait time.Duration, ok bool) {
 	switch k {
-	case loadExplain:
-		if wait, ok := positive(l.work); !ok {
-			return wait, false
-		}
-		return time.Second, l.explains.Allow()
 	case loadLogin:
 		return time.Second, l.logins.Allow()
 	case loadPage:
@@ -160,7 +153,7 @@ func (c *console) bounded(e endpoint) http.Handler {
 		case loadAsset, loadPreview: // a preview takes its turn when its manifests are there
 			e.serve(w, r)
 			return
-		case loadPage, loadExplain, loadLogin:
+		case loadPage, loadLogin:
 		}
 		leave, wait, ok := c.load.enter(r.Context())
 		if !ok {

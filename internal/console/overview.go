@@ -8,10 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"weak"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
-	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // overview is the body of the first page.
@@ -61,14 +59,16 @@ func (c *console) survey(o *overview, v inspect.View) (err error) {
 	if o.MoreZones = max(0, len(o.Zones)-mostZones); o.MoreZones > 0 {
 		o.Zones = o.Zones[:mostZones]
 	}
-	o.Targets = c.targets.get(v, time.Now())
+	if o.Targets, err = c.targets.get(func() (map[string]int, error) { return v.TargetCounts(), nil }); err != nil {
+		return err
+	}
 	for name, owner := range v.Snapshot.UnreadNames() {
 		if len(o.unread) == mostItems {
 			break
 		}
 		o.unread = append(o.unread, alarmItem{name, pathOf("/explain", "name", name), inspect.ObjectText(owner)})
 	}
-	o.troubles, err = c.troubles.get(v, inspect.TroubleFilter{})
+	o.troubles, err = c.troublesOf(v, inspect.TroubleFilter{})
 	return err
 }
 
@@ -105,76 +105,39 @@ func stamp(t time.Time) string {
 	return fmt.Sprint(t.UTC().Format(time.DateTime), " UTC")
 }
 
-// troubleMemo keeps what looking at every object has found: for as long as nothing has been compiled since, and else for a
-// while, which is the longer the longer it took, but for troublesStay at the most. It does not keep the snapshot:
-// nobody may look again for a day.
-type troubleMemo struct {
+// memo keeps what looking at everything has found, for memoShare times as long as that took: looks take no more than a hundredth of a core.
+// It is good for memoStay at the most: what is wrong is what people look for.
+type memo[T any] struct {
 	mu    sync.Mutex
-	found map[inspect.TroubleFilter]*foundTroubles
-}
-
-// foundTroubles is one page of a troubleMemo.
-type foundTroubles struct {
-	*inspect.Troubles
-	of    weak.Pointer[records.Snapshot]
+	found T
 	until time.Time
 }
 
-// mostPages is how many pages a troubleMemo keeps.
-const mostPages = 8
+const (
+	memoShare = 100
+	memoStay  = 30 * time.Second
+)
 
-// troubleShare is how many times as long as it took to find a page, that one is good: looks at one page take no more than a
-// hundredth of a core, where they take less than a third of a second.
-const troubleShare = 100
+// get returns what is kept, or what find finds now.
+func (m *memo[T]) get(find func() (T, error)) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	begin := time.Now()
+	if begin.Before(m.until) {
+		return m.found, nil
+	}
+	found, err := find()
+	if err == nil {
+		end := time.Now()
+		m.found, m.until = found, end.Add(min(memoShare*end.Sub(begin), memoStay))
+	}
+	return found, err
+}
 
-// troublesStay is how long a page is good at the most, however long it took: what is wrong is what people look for.
-const troublesStay = 30 * time.Second
-
-// get returns one page of the troubles of a view.
-func (m *troubleMemo) get(v inspect.View, f inspect.TroubleFilter) (*inspect.Troubles, error) {
-	if f.Limit != 0 {
+// troublesOf returns one page of the troubles of a view. The first one is kept.
+func (c *console) troublesOf(v inspect.View, f inspect.TroubleFilter) (*inspect.Troubles, error) {
+	if f != (inspect.TroubleFilter{}) {
 		return v.Troubles(f)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	of, now := weak.Make(v.Snapshot), time.Now()
-	if was := m.found[f]; was != nil && (was.of == of || now.Before(was.until)) {
-		return was.Troubles, nil
-	}
-	found, err := v.Troubles(f)
-	if err != nil {
-		return nil, err
-	}
-	if m.found == nil || len(m.found) >= mostPages && m.found[f] == nil {
-		m.found = make(map[inspect.TroubleFilter]*foundTroubles)
-	}
-	end := time.Now()
-	m.found[f] = &foundTroubles{found, of, end.Add(goodFor(end.Sub(now)))}
-	return found, nil
-}
-
-// goodFor is for how long a page is good that it took so long to find.
-func goodFor(took time.Duration) time.Duration { return min(troubleShare*took, troublesStay) }
-
-// targetMemo keeps how many targets there are of each state for a while: each has to be looked at.
-type targetMemo struct {
-	mu    sync.Mutex
-	found map[string]int
-	until time.Time
-}
-
-// countEach is for how long a count is good, for each target that was counted: of a few it is one of the moment, of 200,000
-// one of the last ten seconds.
-const countEach = 50 * time.Microsecond
-
-// get returns how many targets a view has.
-func (m *targetMemo) get(v inspect.View, now time.Time) map[string]int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now.Before(m.until) {
-		return m.found
-	}
-	m.found = v.TargetCounts()
-	m.until = now.Add(countEach * time.Duration(v.Snapshot.Checks().Len()))
-	return m.found
+	return c.troubles.get(func() (*inspect.Troubles, error) { return v.Troubles(f) })
 }

@@ -1,19 +1,20 @@
 package console
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"weak"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -238,63 +239,28 @@ func TestOverviewHasBounds(t *testing.T) {
 	}
 }
 
-// TestTargetMemo: a count of many targets is good for a while, and one of few is always one of the moment.
-func TestTargetMemo(t *testing.T) {
-	s, targets := checkedServer(t)
-	var m targetMemo
-	now := time.Unix(1e9, 0)
-	if n := m.get(s.view, now); n["up"] != 3 || len(n) != 1 {
-		t.Errorf("at first: %+v", n)
-	}
-	targets[0].Cell.Set(health.Down)
-	if n := m.get(s.view, now.Add(time.Millisecond)); n["down"] != 1 {
-		t.Errorf("a millisecond later: %+v", n)
-	}
-	m.until = now.Add(time.Minute)
-	targets[1].Cell.Set(health.Down)
-	if n := m.get(s.view, now.Add(time.Second)); n["down"] != 1 {
-		t.Errorf("while a count is good: %+v", n)
-	}
-}
-
-// TestTroubleMemo: as many pages as are kept are found once each; a page is found again once something was compiled and its
-// time is over, which is soon where it took little, and half a minute at the most.
-func TestTroubleMemo(t *testing.T) {
-	s := newServer(t)
-	var m troubleMemo
-	get := func(after int) *inspect.Troubles {
-		t.Helper()
-		found, err := m.get(s.view, inspect.TroubleFilter{After: strconv.Itoa(after)})
-		if err != nil {
-			t.Fatal(err)
+// TestMemo: what was found is good for a hundred times as long as it took, and for half a minute at the most; an error for nothing.
+func TestMemo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m memo[int]
+		n := 0
+		for _, step := range []struct {
+			wait, takes time.Duration
+			err         error
+			want        int
+		}{
+			{0, 0, nil, 1}, {0, 100 * time.Millisecond, nil, 2}, {9999 * time.Millisecond, 0, nil, 2}, {time.Millisecond, time.Minute, nil, 3},
+			{29 * time.Second, 0, nil, 3}, {time.Second, 0, io.EOF, 4}, {0, 0, nil, 5},
+		} {
+			time.Sleep(step.wait)
+			got, err := m.get(func() (int, error) {
+				time.Sleep(step.takes)
+				n++
+				return n, step.err
+			})
+			if got != step.want || !errors.Is(err, step.err) {
+				t.Errorf("%+v: %d, %v", step, got, err)
+			}
 		}
-		return found
-	}
-	var first []*inspect.Troubles
-	for i := range mostPages {
-		first = append(first, get(i))
-	}
-	for i, was := range first {
-		if get(i) != was {
-			t.Errorf("page %d is found again", i)
-		}
-	}
-	f := inspect.TroubleFilter{After: "0"}
-	s.view.Snapshot = newServer(t).view.Snapshot
-	m.found[f].until = time.Now().Add(time.Hour)
-	if get(0) != first[0] {
-		t.Error("a change has a page found again before its time")
-	}
-	m.found[f].until = time.Time{}
-	if get(0) == first[0] {
-		t.Error("a page stays as it was")
-	}
-	for took, want := range map[time.Duration]time.Duration{
-		time.Millisecond:       100 * time.Millisecond,
-		170 * time.Millisecond: 17 * time.Second, time.Minute: 30 * time.Second,
-	} {
-		if got := goodFor(took); got != want {
-			t.Errorf("what took %v is good for %v, want %v", took, got, want)
-		}
-	}
+	})
 }

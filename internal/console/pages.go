@@ -72,8 +72,8 @@ type made struct {
 
 // pages returns the endpoints of the pages and what they load.
 func (c *console) pages() []endpoint {
-	show := func(path, name, api string, load kind, known string, ask func(inspect.View, query) (*made, error)) endpoint {
-		return endpoint{path, http.MethodGet, load, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, m *made) {
+	show := func(path, name, api, known string, ask func(inspect.View, query) (*made, error)) endpoint {
+		return endpoint{path, http.MethodGet, loadPage, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, m *made) {
 			if api != "" {
 				u := url.URL{Path: api, RawQuery: r.URL.RawQuery}
 				m.data = append([]link{{u.String(), "this page"}}, m.data...)
@@ -83,11 +83,11 @@ func (c *console) pages() []endpoint {
 	}
 	return []endpoint{
 		{"/{$}", http.MethodGet, loadPage, c.overviewPage},
-		show("/names", "names", PathNames, loadPage, "zone q state after", namesPage),
-		show("/name", "name", PathTree, loadPage, "name", namePage),
-		show("/targets", "targets", PathTargets, loadPage, "state q", targetsPage),
-		show("/conflicts", "conflicts", PathTroubles, loadPage, "after objectsAfter", c.conflictsPage),
-		show("/explain", "explain", "", loadExplain, "name type from", explainPage),
+		show("/names", "names", PathNames, "zone q state after", namesPage),
+		show("/name", "name", PathTree, "name", namePage),
+		show("/targets", "targets", PathTargets, "state q", targetsPage),
+		show("/conflicts", "conflicts", PathTroubles, "after objectsAfter", c.conflictsPage),
+		show("/explain", "explain", "", "name type from", explainPage),
 		{"/assets/", http.MethodGet, loadAsset, asset},
 		{"/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
 			fail(w, r, http.StatusNotFound, "there is no page %.100q", r.URL.Path)
@@ -299,7 +299,7 @@ type conflicting struct {
 
 func (c *console) conflictsPage(v inspect.View, q query) (*made, error) {
 	f := inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"]}
-	found, err := c.troubles.get(v, f)
+	found, err := c.troublesOf(v, f)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
@@ -40,12 +39,15 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, http.StatusUnsupportedMediaType, "send manifests as application/yaml or application/json")
 		return
 	}
-	upload := &upload{Reader: http.MaxBytesReader(w, r.Body, MaxManifests), held: &c.load.uploaded}
-	defer upload.end()
-	body, err := io.ReadAll(upload)
-	switch tooLarge := (*http.MaxBytesError)(nil); {
-	case errors.Is(err, errUploads):
+	select {
+	case c.load.uploads <- struct{}{}:
+		defer func() { <-c.load.uploads }()
+	default:
 		busy(w, r, time.Second)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxManifests))
+	switch tooLarge := (*http.MaxBytesError)(nil); {
 	case errors.As(err, &tooLarge):
 		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -87,29 +89,3 @@ func (c *console) previewed(w http.ResponseWriter, r *http.Request, p PreviewReq
 	writeJSON(&made, r, found)
 	c.send(&made, r)
 }
-
-// maxUploaded is how many octets of manifests are held at a time, of all requests.
-const maxUploaded = 8 * MaxManifests
-
-// errUploads is the error of an upload for which there is no room.
-var errUploads = errors.New("too many uploads")
-
-// upload is a body that counts against what is held.
-type upload struct {
-	io.Reader
-	held *atomic.Int64
-	n    int64
-}
-
-// Read implements io.Reader.
-func (u *upload) Read(p []byte) (int, error) {
-	n, err := u.Reader.Read(p)
-	u.n += int64(n)
-	if u.held.Add(int64(n)) > maxUploaded {
-		err = errUploads
-	}
-	return n, err
-}
-
-// end gives the room back.
-func (u *upload) end() { u.held.Add(-u.n) }
