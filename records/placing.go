@@ -138,7 +138,7 @@ func (c *compiler) settle() {
 			}
 			above := c.next.Table.Index[up.Origin]
 			known := c.edits[above] != nil
-			c.edit(above).Delegate(c.zones[i].Origin(), c.edits[i].Delegation())
+			c.edit(above).Delegate(c.zones[i].Origin(), c.edits[i].Delegation(c.nodeAt))
 			if !known {
 				byDepth[zone.Depth(up.Origin)] = append(byDepth[zone.Depth(up.Origin)], above)
 			}

@@ -17,9 +17,9 @@ type delegation struct {
 	sets  [][]RRset
 }
 
-// Delegation returns what the zone above is to hold of the edited one, which is settled;
-// nil for nothing: nobody has named a server of it.
-func (e *Edit) Delegation() *delegation {
+// Delegation returns what the zone above is to hold of the edited one, which is settled, as are those below it, where nodeAt finds
+// names; nil for nothing: nobody has named a server of it.
+func (e *Edit) Delegation(nodeAt func(name string) *Node) *delegation {
 	z := e.Zone
 	apex := e.Node(z.Origin())
 	if apex == nil || StandsIn(&z.Zone, apex) {
@@ -35,16 +35,13 @@ func (e *Edit) Delegation() *delegation {
 		if !rdata.IsSubdomain(z.Origin(), server) || slices.Contains(d.names[1:], server) {
 			continue
 		}
-		n := e.Node(server)
-		if n == nil {
-			continue
-		}
 		var glue []RRset
-		for _, s := range n.Static {
-			if s.Type == dns.TypeA || s.Type == dns.TypeAAAA {
-				glue = append(glue, s)
+		nodeAt(server).transfer(func(rrs []dns.RR) bool {
+			if t := rrs[0].Header().Rrtype; t == dns.TypeA || t == dns.TypeAAAA {
+				glue = append(glue, RRset{t, rrs})
 			}
-		}
+			return true
+		})
 		switch {
 		case glue == nil:
 		case server == z.Origin():

@@ -1,8 +1,10 @@
 package zone
 
 import (
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Flat reports whether the steered data of n stand beside other data: a CNAME among them is no answer.
@@ -14,19 +16,29 @@ func (z *Zone) Node(name string) *Node {
 	return n
 }
 
-// Listed reports whether lists show a node: it has data of its own, and is no part of a host's chain.
+// Listed reports whether lists show a node: it has data of its own, and is no part of a host's chain or of a zone below.
 func (n *Node) Listed(z *Zone) bool {
 	switch {
 	case n.Void, n.Cut, n.Steered.Owner == nil && n.Static == nil && n.Name != z.Origin():
 		return false
 	case n.Static != nil:
-		return true
+		return !z.belowCut(n.Name)
 	}
 	s := &n.Steered
 	if n.Unread() && s.Owner.Host != n.Name {
 		return false // a part of its host
 	}
 	return s.Data == nil || !s.Data.Inner()
+}
+
+// belowCut reports whether a name lies in a zone below that is served here: what z has there is glue.
+func (z *Zone) belowCut(name string) bool {
+	for at, _ := rdata.Parent(name); len(at) > len(z.Origin()); at, _ = rdata.Parent(at) {
+		if n, ok := z.Nodes.Get(at); ok && n.Cut {
+			return true
+		}
+	}
+	return false
 }
 
 // HasData reports whether an object has data at the node: a host with an address or hostname, or Records that are

@@ -166,7 +166,10 @@ func NewZone(at endpoint.Zone, cuts []string) *Zone {
 		e.setCut(e.make(origin), true)
 	}
 	e.Settle()
-	z.Nodes, z.content, z.listed = e.names.Map(), e.content, e.listed // the Corefile has no DNAMEs
+	z.Nodes, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
+	for _, n := range z.Nodes.All() { // the edit did not know the cuts
+		z.listed += btoi(n.Listed(z))
+	}
 	return z
 }
 
