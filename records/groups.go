@@ -107,7 +107,7 @@ func (c *contest) bar(old, g *status.NameGroup) {
 		return
 	}
 	for name, by := range c.bars {
-		if n := c.nodeAt(name); n != nil && len(n.Records) > 0 {
+		if n := c.nodeAt(name); n != nil && len(n.Records) > 0 || by.By.Vacant() {
 			c.edit(c.zoneOf(name)).Bar(name, by)
 			g.Barred = append(g.Barred, name)
 		}
@@ -168,7 +168,7 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == key }); i >= 0 {
 		c.baseOwner = contenders[i]
 	} else if c.recorded && c.zoneOf(key) >= 0 {
-		c.baseOwner = c.recordsOwner(key)
+		c.baseOwner = c.uncontended(key)
 	}
 	if len(below)+len(namesBelow) > 0 {
 		below = slices.DeleteFunc(below, func(who *endpoint.Contender) bool {
@@ -189,12 +189,19 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	return won
 }
 
-// recordsOwner returns the contender that has a name where nobody else contends for it; nil for none.
-func (c *contest) recordsOwner(name string) *endpoint.Contender {
+// uncontended returns the contender that has a name for which nobody contends: that of the Records there, else the vacancy, which bars
+// the names below (rule 5.9); nil for none.
+func (c *contest) uncontended(name string) *endpoint.Contender {
 	if n := c.nodeAt(name); n != nil {
-		return owner.OfRecords(name, n.Records)
+		if o := owner.OfRecords(name, n.Records); o != nil {
+			return o
+		}
 	}
-	return nil
+	v := c.registry.Vacancy(name, nil)
+	if v != nil {
+		c.bars[name] = zone.Bar{By: v}
+	}
+	return v
 }
 
 // above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are

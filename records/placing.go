@@ -72,18 +72,20 @@ func (c *compiler) touch(r *endpoint.Record) {
 		ch := c.changeOf(endpoint.GroupKey(name))
 		ch.names = append(ch.names, name)
 	}
-	if c.prev == nil {
-		return // all are made anew
+	if c.prev != nil || r.Bound { // else all are made anew
+		c.changeKnown(endpoint.GroupKey(name))
 	}
-	c.changeKnown(endpoint.GroupKey(name))
+	if c.prev == nil {
+		return
+	}
 	if r.Origin == 0 && r.RR.Header().Rrtype == dns.TypeNS {
 		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfRecord(r)].Nameservers()[0].Name)) // it stands in, or does not any more
 	}
 }
 
-// changeKnown has the group of that key made anew, where there is one.
+// changeKnown has the group of that key made anew, where there is one, or may be for a vacancy.
 func (c *contest) changeKnown(key string) {
-	if _, ok := c.groups.Get(key); ok {
+	if _, ok := c.groups.Get(key); ok || c.registry.Keeps(key) {
 		c.changeOf(key)
 	}
 }

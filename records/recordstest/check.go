@@ -271,7 +271,9 @@ func Facts(s *records.Snapshot) map[string]string {
 		}
 	}
 	for group := range s.Groups() {
-		f["holdings "+group] = text(maps.Collect(s.Holdings(group)))
+		if has := maps.Collect(s.Holdings(group)); len(has) > 0 { // a group may be there for a vacancy alone
+			f["holdings "+group] = text(has)
+		}
 		for host, open := range s.Hosts(group) {
 			f["host "+host] = open
 		}
