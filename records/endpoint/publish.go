@@ -111,7 +111,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 }
 
 // Sharing returns a function that reports whether several namespaces may publish records at a name in a zone (rules 5.1
-// and 5.4).
+// and 5.4). The administering one may publish a DNAME at any name.
 func (o *Options) Sharing(at *Zone) func(name string) bool {
 	if at.Object == nil {
 		if o.Open(at.Origin) {
@@ -119,6 +119,9 @@ func (o *Options) Sharing(at *Zone) func(name string) bool {
 		}
 		return func(name string) bool {
 			some := &someNamespaces{}
+			if len(o.ZoneNamespaces) > 0 {
+				some.add(o.ZoneNamespaces)
+			}
 			closest := o.closestPublish(name)
 			for _, p := range o.Publish {
 				if p.covers(name) && (p.Domain[0] == '_' || p.Domain == closest) {
@@ -129,7 +132,7 @@ func (o *Options) Sharing(at *Zone) func(name string) bool {
 		}
 	}
 	return func(name string) bool {
-		some, relative := &someNamespaces{}, rdata.Relative(at.Origin, name)
+		some, relative := &someNamespaces{one: at.Object.Namespace()}, rdata.Relative(at.Origin, name)
 		for _, d := range at.Object.Delegations {
 			if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool { return matchPattern(r.Pattern, relative) }) {
 				some.add(d.Namespaces)
