@@ -35,11 +35,13 @@ type secretsConfig struct {
 // secrets are the Secrets that name clusters (docs/decisions/0026). The engine's mu guards it.
 type secrets struct {
 	secretsConfig
-	cancel   context.CancelFunc // ends follow
-	listed   bool               // they have been listed
-	told     []*source.Remote   // what was published of them last
-	unusable map[string]*source.Remote
-	faults   map[string]string // why a Secret is not followed, or not in full, by its namespace/name
+	cancel    context.CancelFunc // ends follow
+	listed    bool               // they have been listed
+	guard     time.Duration      // how long a cluster stays whose Secret the first list lacks (rule 8.5)
+	elsewhere bool               // they are looked for in another place than before, by the operator's word
+	told      []*source.Remote   // what was published of them last
+	unusable  map[string]*source.Remote
+	faults    map[string]string // why a Secret is not followed, or not in full, by its namespace/name
 	// expecting is true from the start of a process until the Secrets have been listed, and the
 	// clusters that they name have: until then no name is denied (rule 7.4).
 	expecting atomic.Bool
@@ -49,7 +51,7 @@ type secrets struct {
 // cannot be used. The caller holds mu.
 func (a *clusters) mayBeNamed(c *cluster) bool {
 	s, name := &a.secrets, c.now.Name
-	return c.bySecret && s.follow != nil && !a.reserved(name) && (!s.listed || s.unusable[name] != nil)
+	return c.bySecret && s.follow != nil && !a.reserved(name) && (!s.listed || s.unusable[name] != nil || c.leaves)
 }
 
 // configureSecrets goes over to what the Corefile says of Secrets now. The caller holds mu.
@@ -62,6 +64,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 		s.cancel()
 		s.cancel, s.listed = nil, false
 	}
+	s.elsewhere = s.elsewhere && !s.listed || moved && s.place != ""
 	if s.secretsConfig = to; moved {
 		s.told, s.unusable, s.faults = nil, nil, nil
 		s.expecting.Store(to.follow != nil)
@@ -74,7 +77,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 		return gone
 	})
 	if s.told != nil {
-		a.turnSecrets(s.told)
+		a.turnSecrets(s.told, false)
 	}
 }
 
@@ -102,8 +105,9 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	switch {
 	case ctx.Err() != nil: // they are looked for elsewhere now
 	case all != nil:
+		first := !s.listed
 		s.listed, s.told = true, s.withMissing(all)
-		a.turnSecrets(s.told)
+		a.turnSecrets(s.told, first)
 	case !s.listed:
 		s.expecting.Store(false)
 	}
@@ -130,8 +134,8 @@ func (s *secrets) withMissing(all []*source.Remote) []*source.Remote {
 	return told
 }
 
-// turnSecrets makes the feeds of Secrets what all says. The caller holds mu, and lets settle follow.
-func (a *clusters) turnSecrets(all []*source.Remote) {
+// turnSecrets makes the feeds of Secrets what all says; first is true for the first list. The caller holds mu, and lets settle follow.
+func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
 	s := &a.secrets
 	wanted := a.chooseSecrets(all)
 	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
@@ -159,13 +163,13 @@ func (a *clusters) turnSecrets(all []*source.Remote) {
 	}
 	for _, c := range a.known {
 		if c.bySecret && len(a.feedsOf(c.now.UID)) == 0 {
-			a.leaveSecret(c)
+			a.leaveSecret(c, first)
 		}
 	}
 }
 
 // leaveSecret finds out what becomes of a cluster that Secrets named, and which nothing reads now. The caller holds mu.
-func (a *clusters) leaveSecret(c *cluster) {
+func (a *clusters) leaveSecret(c *cluster, first bool) {
 	name := c.now.Name
 	c.awaits = slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
 	of, f := a.secrets.unusable[name], a.reads(name)
@@ -186,7 +190,17 @@ func (a *clusters) leaveSecret(c *cluster) {
 		if !slices.Contains(c.awaits, f) {
 			c.awaits = append(c.awaits, f)
 		}
-	case !a.mayBeNamed(c) && len(c.awaits) == 0:
+	case a.mayBeNamed(c) || len(c.awaits) > 0:
+	case first && !a.secrets.elsewhere && a.secrets.guard > 0 && !a.reserved(name):
+		a.log.Warningf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s. Restore the Secret, or release them with `guard 0` and a reload", name, a.secrets.guard)
+		c.leaves = true
+		a.after(a.secrets.guard, func() {
+			a.mu.Lock()
+			c.leaves = false
+			a.settle()
+			a.mu.Unlock()
+		})
+	default:
 		a.log.Infof("cluster %q: no Secret names it any more: it is removed", name)
 	}
 }

@@ -87,6 +87,7 @@ func (e *Engine) apply(s *settings) {
 	if e.selection, e.deny = s.selection, nil; s.prober != nil {
 		e.deny = s.prober.Deny
 	}
+	e.secrets.guard = e.guard.period
 	e.setFeeds(s)
 	e.readState(s, was)
 	e.resume()
