@@ -107,7 +107,7 @@ func checkPublish(o *engine.Options) error {
 	}
 	for _, line := range o.Publish {
 		zone := closest(zones, line.Domain)
-		if zone == "" || closest(domains, zone) != "" || strings.HasPrefix(line.Domain, "_") { // such lines add to others (rule 5.9)
+		if zone == "" || closest(domains, zone) != "" {
 			continue
 		}
 		name := cmp.Or(strings.TrimSuffix(zone, "."), ".")

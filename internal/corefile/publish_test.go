@@ -44,14 +44,16 @@ func TestCheckPublish(t *testing.T) {
 	for _, c := range []struct{ zones, lines, want string }{
 		{"open.test", "publish api.open.test api", says},
 		{"open.test", "publish api.open.test api\npublish x.api.open.test *", says},
-		{"open.test", "publish api.open.test api\npublish _x.open.test *", says},
+		{"open.test", "publish _x.open.test *\npublish api.open.test api", strings.ReplaceAll(says, "api.open.test", "_x.open.test")},
 		{"open.test", "publish api.open.test api\npublish other.test shop", says},
 		{"open.test sub.open.test", "publish api.open.test api\npublish sub.open.test sub", says},
 		{".", "publish test api", strings.NewReplacer("api.open.test", "test", "open.test", ".").Replace(says)},
 		{"open.test", "", ""},
 		{"open.test", "publish api.open.test api\npublish open.test *", ""},
 		{"open.test", "publish api.open.test api\npublish test shop", ""},
-		{"open.test", "publish _acme-challenge.*.open.test certs", ""},
+		{"open.test", "publish _acme-challenge.*.open.test certs", strings.ReplaceAll(says, "api.open.test", "_acme-challenge.*.open.test")},
+		{"open.test", "publish _acme-challenge.*.open.test certs\npublish open.test *", ""},
+		{"_msdcs.open.test", "publish _msdcs.open.test ad", ""},
 		{"open.test sub.open.test", "publish sub.open.test sub", ""},
 		{"sub.open.test", "publish open.test shop", ""},
 		{"open.test", "publish opne.test api", ""}, // a warning

@@ -86,11 +86,11 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 		return Problemf(reasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
 	}
 	for _, p := range o.Publish { // these add to the next shorter one (rule 5.9)
-		if p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) && grants(p.Types, rtype) {
+		if p.adds(origin) && p.covers(name) && isListed(p.Namespaces, m) && grants(p.Types, rtype) {
 			return nil
 		}
 	}
-	closest := o.closestPublish(name)
+	closest := o.closestPublish(origin, name)
 	if closest == "" {
 		return Problemf(reasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", TrimDot(name))
 	}
@@ -122,9 +122,9 @@ func (o *Options) Sharing(at *Zone) func(name string) bool {
 			if len(o.ZoneNamespaces) > 0 {
 				some.add(o.ZoneNamespaces)
 			}
-			closest := o.closestPublish(name)
+			closest := o.closestPublish(at.Origin, name)
 			for _, p := range o.Publish {
-				if p.covers(name) && (p.Domain[0] == '_' || p.Domain == closest) {
+				if p.covers(name) && (p.adds(at.Origin) || p.Domain == closest) {
 					some.add(p.Namespaces)
 				}
 			}
@@ -157,11 +157,10 @@ func (s *someNamespaces) add(list []string) {
 	}
 }
 
-// closestPublish returns the longest domain of a line `publish` that a name lies in, but for those with an underscore; ""
-// for none.
-func (o *Options) closestPublish(name string) (closest string) {
+// closestPublish returns the longest domain of a line `publish` that a name of a zone lies in, but for those that add; "" for none.
+func (o *Options) closestPublish(origin, name string) (closest string) {
 	for _, p := range o.Publish {
-		if p.Domain[0] != '_' && len(p.Domain) > len(closest) && p.covers(name) {
+		if !p.adds(origin) && len(p.Domain) > len(closest) && p.covers(name) {
 			closest = p.Domain
 		}
 	}
@@ -175,11 +174,10 @@ func isListed(namespaces []string, m *api.Meta) bool {
 }
 
 // Open reports whether every namespace may publish in a zone that has no Zone: no line
-// `publish` is about a name in it, or above it. Lines for names with an underscore only add to
-// that (rule 5.9).
+// `publish` is about a name in it, or above it.
 func (o *Options) Open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool {
-		return p.Domain[0] != '_' && (rdata.IsSubdomain(origin, p.Domain) || rdata.IsSubdomain(p.Domain, origin))
+		return rdata.IsSubdomain(origin, p.Domain) || rdata.IsSubdomain(p.Domain, origin)
 	})
 }
 
@@ -200,6 +198,11 @@ func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 		}
 	}
 	return true
+}
+
+// adds reports whether a line adds to the next shorter one in a zone (rule 5.9): it begins with _, and is about a part of it.
+func (p *Publish) adds(origin string) bool {
+	return p.Domain[0] == '_' && !rdata.IsSubdomain(p.Domain, origin)
 }
 
 // covers reports whether a line is about a name: its domain, or one below it. In a domain that begins with _, * stands
