@@ -17,4 +17,4 @@ const (
 )
 
 // Rname is endpoint.Rname.
-func Rname(email, origin string) string { return endpoint.Rname(email, origin) }
+func Rname(email string) string { return endpoint.Rname(email) }

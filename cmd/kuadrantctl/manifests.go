@@ -147,7 +147,7 @@ func (o *options) settings() (*corefile.Settings, error) {
 			continue
 		}
 		s.Options.Zones = append(s.Options.Zones, records.ZoneOptions{
-			Origin: name, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL, Rname: records.Rname("", name),
+			Origin: name, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
 		})
 	}
 	if len(s.Options.Zones) == 0 {

@@ -138,7 +138,7 @@ func (p *parser) finish() (*Block, error) {
 	for _, origin := range p.block.Zones {
 		z := p.zone
 		z.Origin = origin
-		z.Rname = records.Rname(p.email, origin)
+		z.Rname = records.Rname(p.email)
 		if err := addZone(p.cfg, z, p.block.Place); err != nil {
 			return nil, err
 		}

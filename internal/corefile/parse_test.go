@@ -250,10 +250,10 @@ func TestParseRname(t *testing.T) {
 		`"  admin@example.net "`:    {"admin.example.net.", false},
 		"hostmaster@k.example.com":  {"hostmaster.k.example.com.", false},
 		"hostmaster@k.example.com.": {"hostmaster.k.example.com.", false},
-		`""`:                        {"hostmaster.k.example.com.", true},
-		"admin.example.com":         {"hostmaster.k.example.com.", true},
-		"@example.com":              {"hostmaster.k.example.com.", true},
-		"foo@":                      {"hostmaster.k.example.com.", true},
+		`""`:                        {"", true},
+		"admin.example.com":         {"", true},
+		"@example.com":              {"", true},
+		"foo@":                      {"", true},
 	} {
 		opt := new(engine.Options)
 		b, err := Parse(caddy.NewTestController("dns", "kuadrant k.example.com {\nttl 5\nrname "+email+"\n}"), opt)

@@ -65,8 +65,8 @@ type ZoneOptions struct {
 	// OwnerTXT is what the names begin with of TXT records that name the owners of hosts;
 	// "" for no such records (rule 5.8).
 	OwnerTXT string
-	// Rname is the SOA's responsible mailbox as a name with a final dot; "" for
-	// hostmaster.<origin>.
+	// Rname is the SOA's responsible mailbox as a name with a final dot, also of the zones of Zones below; "" for
+	// hostmaster.<origin>, each zone's own.
 	Rname string
 }
 
@@ -88,10 +88,9 @@ const (
 // checked, in seconds: failover must not wait for them (rule 2.3).
 const CheckedTTL = 60
 
-// Rname returns the mailbox name of an e-mail address, for the SOA of origin:
-// the part before the @ becomes the first label, its dots escaped (RFC 1035
-// §8). An address that has no such form gives hostmaster.<origin>.
-func Rname(email, origin string) string {
+// Rname returns the mailbox name of an e-mail address, for SOA records: the part before the @ becomes the first label, its
+// dots escaped (RFC 1035 §8); "" for one that has no such form.
+func Rname(email string) string {
 	local, domain, ok := strings.Cut(strings.TrimSpace(email), "@")
 	if ok && local != "" && domain != "" {
 		name := strings.ReplaceAll(local, ".", `\.`) + "." + dns.Fqdn(domain)
@@ -99,11 +98,8 @@ func Rname(email, origin string) string {
 			return name
 		}
 	}
-	return hostmaster(origin)
+	return ""
 }
-
-// hostmaster returns the mailbox name of a zone that has none of its own.
-func hostmaster(origin string) string { return within("hostmaster", origin) }
 
 // ZoneNames lists the served zones, for messages: where there are many, the first ones of
 // the Corefile.

@@ -45,10 +45,7 @@ func within(label, origin string) string {
 // SOA returns the zone's SOA record with the given serial; ns is its first name server
 // (rule 6.8).
 func (at *Zone) SOA(ns string, serial uint32) *dns.SOA {
-	rname := at.Corefile.Rname
-	if rname == "" || at.Origin != at.Corefile.Origin && rname == hostmaster(at.Corefile.Origin) {
-		rname = hostmaster(at.Origin)
-	}
+	rname := cmp.Or(at.Corefile.Rname, within("hostmaster", at.Origin))
 	soa := &dns.SOA{
 		Hdr: rdata.Header(at.Origin, dns.TypeSOA, ApexTTL), Ns: ns, Mbox: rname, Serial: serial,
 		Refresh: soaRefresh, Retry: soaRetry, Expire: soaExpire, Minttl: soaMinimum,

@@ -167,7 +167,7 @@ func NewZone(at endpoint.Zone, cuts []string) *Zone {
 	}
 	e.Settle()
 	z.Nodes, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
-	for _, n := range z.Nodes.All() { // the edit did not know the cuts
+	for _, n := range z.Nodes.All() {             // the edit did not know the cuts
 		z.listed += btoi(n.Listed(z))
 	}
 	return z
