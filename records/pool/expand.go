@@ -52,6 +52,9 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 	x := &b.expansion
 	x.b, x.owner, x.zone, x.host, x.apart = b, contenders[0], b.Zone(h), h, apart
 	x.checked = slices.ContainsFunc(contenders, (*endpoint.Contender).Checked)
+	for _, c := range contenders {
+		x.noteGeo(c, c.Policy.DefaultGeo)
+	}
 	n := x.gather(contenders)
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
@@ -230,9 +233,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		g, found := groups.of(way.code)
 		if !found {
 			p.Groups = append(p.Groups, Group{Code: way.code, Class: geo.Class(way.code)})
-			if err := geo.Check(way.code); way.code != "" && err != nil {
-				x.b.note(way.contender, endpoint.ReasonUnknownGeo, "%v", err)
-			}
+			x.noteGeo(way.contender, way.code)
 		}
 		if way.deflt && p.Default == None && p.Groups[g].Class != geo.ClassUnknown {
 			p.Default = g
@@ -249,6 +250,16 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	}
 	x.distinct = ways
 	p.seal(other)
+}
+
+// noteGeo tells a contender of a geo code that matches no client; "" is none (rule 3.2).
+func (x *expansion) noteGeo(c *endpoint.Contender, code string) {
+	if code == "" {
+		return
+	}
+	if err := geo.Check(code); err != nil {
+		x.b.note(c, endpoint.ReasonUnknownGeo, "%v", err)
+	}
 }
 
 // member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
