@@ -19,6 +19,8 @@ type Tree struct {
 	Fallback string `json:"fallback,omitempty"`
 	// TTL is that of what the owner has at the name itself, in seconds: an address, or the first CNAME of a chain.
 	TTL uint32 `json:"ttl,omitempty"`
+	// TTL6 is that of the IPv6 addresses among Addrs, where the IPv4 addresses have another one.
+	TTL6 uint32 `json:"ttl6,omitempty"`
 	// Check says what is wanted to be checked of Addrs, and how, whether or not that is done; "" for nothing.
 	Check string `json:"check,omitempty"`
 	// Addrs are the addresses of a host without members.
@@ -96,7 +98,11 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	case *pool.Set:
 		t.Check = pool.CheckText(n.Steered.Owner.Check())
 		for i, rr := range data.RRs {
-			t.TTL = rr.Header().Ttl
+			if i == 0 {
+				t.TTL = rr.Header().Ttl
+			} else if ttl := rr.Header().Ttl; ttl != t.TTL {
+				t.TTL6 = ttl
+			}
 			cells := data.CellsOf(i)
 			t.Addrs = append(t.Addrs, x.address(dataOf(rr), cells, cells.Class(), false))
 		}

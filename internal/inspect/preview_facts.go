@@ -34,6 +34,9 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 	if t.TTL > 0 && len(t.Groups) == 0 { // members have their own
 		lines = append(lines, fmt.Sprintf("TTL %d", t.TTL))
 	}
+	if t.TTL6 > 0 {
+		lines = append(lines, fmt.Sprintf("TTL %d of IPv6 addresses", t.TTL6))
+	}
 	for _, a := range t.Addrs {
 		line := "address " + a.Address
 		if a.Class != pool.WeightedUp.String() && a.Class != health.Drain.String() {

@@ -148,7 +148,6 @@ func sameChain(on, wild []*endpoint.Contender) bool {
 func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var v4, v6 addressList
 	var hostnames []offered
-	ttl, addresses := contenders[0].Endpoints[0].TTL, false
 	for _, c := range contenders {
 		word := b.Word(c)
 		for _, e := range c.Endpoints {
@@ -160,13 +159,15 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 			case dns.TypeAAAA:
 				list = &v6
 			}
-			addresses, ttl = true, min(ttl, e.TTL)
+			if len(list.list) == 0 {
+				list.ttl = e.TTL
+			}
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
 	set, why, served := &Set{V4: len(v4.list)}, endpoint.OneCNAME, ""
-	if addresses {
-		set.RRs = append(rdata.Addresses(host, ttl, v4.list), rdata.Addresses(host, ttl, v6.list)...)
+	if len(v4.list)+len(v6.list) > 0 {
+		set.RRs = append(rdata.Addresses(host, v4.ttl, v4.list), rdata.Addresses(host, v6.ttl, v6.list)...)
 		if v4.said || v6.said {
 			set.Cells = slices.Concat(v4.all(), v6.all())
 		}

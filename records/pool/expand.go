@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"math"
 	"slices"
 
 	"github.com/miekg/dns"
@@ -175,7 +176,8 @@ func (p *path) plain() bool {
 func (p *path) set(name string, inner bool) *Set {
 	set := &Set{RRs: p.cnames, Cells: p.cells, part: inner}
 	if p.leaf != nil {
-		set.RRs, set.V4 = append(rdata.Addresses(name, p.ttl, p.leaf.v4), rdata.Addresses(name, p.ttl, p.leaf.v6)...), len(p.leaf.v4)
+		v4, v6 := p.leaf.addresses(name, math.MaxUint32)
+		set.RRs, set.V4 = append(v4, v6...), len(v4)
 	}
 	if set.Cells == nil && p.word != nil {
 		set.Cells = slices.Repeat([]Cells{{Gateway: p.word}}, len(set.RRs))
@@ -269,25 +271,22 @@ func (x *expansion) member(name string, way *path, group int32, flat, other, che
 		ID: way.target(), Weight: way.weight, Of: sourceOf(way.contender), Group: group,
 		leaf: way.leaf, Gateway: way.word, Cells: way.cells,
 	}
-	cnames, ttl := way.cnames, way.ttl
-	if way.leaf == nil {
-		ttl = cnames[len(cnames)-1].Header().Ttl
-	}
+	cnames, limit := way.cnames, uint32(math.MaxUint32)
 	if checked {
 		cnames = lowered(cnames)
 	}
-	if flat {
+	if flat { // rule 2.4: the lowest TTL of the chain
 		for _, rr := range cnames {
-			ttl = min(ttl, rr.Header().Ttl)
+			limit = min(limit, rr.Header().Ttl)
 		}
 	}
 	switch {
 	case !flat:
-		m.lay(slices.Clip(cnames), true, way.end, ttl)
+		m.lay(slices.Clip(cnames), true, way.end, limit)
 	case way.leaf != nil:
-		m.lay(nil, false, name, ttl)
+		m.lay(nil, false, name, limit)
 	case !other || x.b.resolvable(way.contender, name, way.end, x.zone):
-		m.lay([]dns.RR{rdata.CNAME(name, ttl, way.end)}, false, name, ttl)
+		m.lay([]dns.RR{rdata.CNAME(name, limit, way.end)}, false, name, limit)
 	}
 	return m
 }

@@ -33,8 +33,16 @@ type Member struct {
 	cnames int
 }
 
-// leaf is the addresses of a member.
-type leaf struct{ v4, v6 []netip.Addr }
+// leaf is the addresses of a member, with their TTLs.
+type leaf struct {
+	v4, v6     []netip.Addr
+	ttl4, ttl6 uint32
+}
+
+// addresses returns the records of the leaf at a name, IPv4 first, with TTLs of at most limit.
+func (l *leaf) addresses(name string, limit uint32) (v4, v6 []dns.RR) {
+	return rdata.Addresses(name, min(l.ttl4, limit), l.v4), rdata.Addresses(name, min(l.ttl6, limit), l.v6)
+}
 
 // Source is the object that a member is of.
 type Source struct {
@@ -46,9 +54,9 @@ type Source struct {
 	Check *api.HealthCheck
 }
 
-// lay sets the member's answers: the CNAMEs, then its addresses at owner. A hostname has the same answer for every family:
-// the chain leaves our hands. chain is true where the CNAMEs lead from the head of the pool to the member.
-func (m *Member) lay(cnames []dns.RR, chain bool, owner string, ttl uint32) {
+// lay sets the member's answers: the CNAMEs, then its addresses at owner, with TTLs of at most limit. A hostname has the same answer for
+// every family: the chain leaves our hands. chain is true where the CNAMEs lead from the head of the pool to the member.
+func (m *Member) lay(cnames []dns.RR, chain bool, owner string, limit uint32) {
 	if chain {
 		m.cnames = len(cnames)
 	}
@@ -57,11 +65,12 @@ func (m *Member) lay(cnames []dns.RR, chain bool, owner string, ttl uint32) {
 		m.answers[A], m.answers[AAAA] = cnames, cnames
 		return
 	}
-	if len(m.leaf.v4) > 0 {
-		m.answers[A] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.leaf.v4))
+	v4, v6 := m.leaf.addresses(owner, limit)
+	if len(v4) > 0 {
+		m.answers[A] = slices.Concat(cnames, v4)
 	}
-	if len(m.leaf.v6) > 0 {
-		m.answers[AAAA] = slices.Concat(cnames, rdata.Addresses(owner, ttl, m.leaf.v6))
+	if len(v6) > 0 {
+		m.answers[AAAA] = slices.Concat(cnames, v6)
 	}
 }
 

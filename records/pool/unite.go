@@ -49,6 +49,7 @@ func (p *places[V]) of(v V) (number int32, known bool) {
 // addressList gathers the addresses of a name, each once.
 type addressList struct {
 	places[netip.Addr]
+	ttl   uint32 // of the oldest endpoint: its owner's (rule 5.6)
 	cells []Cells
 	said  bool // one of cells says something
 }

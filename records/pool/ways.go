@@ -20,7 +20,6 @@ type path struct {
 	// end is the name that has the addresses, or the hostname; leaf is nil for that.
 	end  string
 	leaf *leaf
-	ttl  uint32 // of the addresses
 	// word and cells are Gateway and Cells of the member.
 	word  *health.Cell
 	cells []Cells
@@ -299,14 +298,13 @@ func (x *expansion) gatherLeaves(c *chainName) {
 		}
 		j, known := c.sets.of(f.SetID)
 		if !known {
-			l := leafList{path: path{contender: f.contender, end: c.name, ttl: f.TTL, setID: f.SetID, weight: f.Share(), code: f.Geo}}
+			l := leafList{path: path{contender: f.contender, end: c.name, setID: f.SetID, weight: f.Share(), code: f.Geo}}
 			if l.code == endpoint.AnyGeo {
 				l.code, l.deflt = "", true
 			}
 			c.leaves = append(c.leaves, l)
 		}
 		l := &c.leaves[j]
-		l.ttl = min(l.ttl, f.TTL)
 		l.add(x.b, f)
 	}
 	for i := range c.leaves {
@@ -330,6 +328,9 @@ func (l *leafList) add(b *Builder, f *offered) {
 		list = &l.v6
 	}
 	addrs := b.fitting(list, f.contender, f.Endpoint)
+	if len(list.list) == 0 {
+		list.ttl = f.TTL
+	}
 	for c := range f.contenders() {
 		word := b.Word(c)
 		if !l.any {
@@ -342,7 +343,7 @@ func (l *leafList) add(b *Builder, f *offered) {
 
 // done makes the way to what has been gathered.
 func (l *leafList) done() {
-	l.leaf = &leaf{v4: l.v4.list, v6: l.v6.list}
+	l.leaf = &leaf{l.v4.list, l.v6.list, l.v4.ttl, l.v6.ttl}
 	only := func(c Cells) bool { return c != Cells{Gateway: l.word} }
 	v4, v6 := l.v4.all(), l.v6.all()
 	if slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
