@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -169,6 +170,21 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 		names[i] = s.BareName()
 	}
 	return nil, nil, Problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
+}
+
+// narrowed returns what keeps a DNSRecord from being served for its own Secret (api.md, Providers); nil for nothing. One that
+// does not exist takes nothing away.
+func narrowed(in *api.Cluster, rec *api.DNSRecord, root string) *Problem {
+	s, ok := in.Secrets.Get(rec.Namespace() + "/" + rec.Provider.Name)
+	if !ok || !rec.Provider.ServedHere() {
+		return nil
+	}
+	own := Provision{filtered: true}
+	if _, length := own.match(&s.Provider, rdata.Base(root)); length > 0 {
+		return nil
+	}
+	return Problemf(reasonNoProvider, "Unable to find suitable zone in provider: %s",
+		cmp.Or(s.Provider.Invalid, "Secret "+s.BareName()+" has no zone for spec.rootHost "+TrimDot(root)))
 }
 
 // longest returns the Secrets with the longest domain for a name, whether or not their zones are

@@ -19,7 +19,7 @@ type Publisher struct {
 
 // Publishers are all kinds of objects that have endpoints.
 var Publishers = [...]Publisher{
-	{Kind: api.KindDNSRecord, read: (*offering).readRecord, Source: api.KindSecret, From: hasHeaders},
+	{Kind: api.KindDNSRecord, read: (*offering).readRecord, Source: api.KindSecret, From: readsSecret},
 	{Kind: api.KindDNSEndpoint, read: (*offering).readEndpoint},
 }
 
@@ -78,15 +78,17 @@ func (o *offering) readRecord(in *api.Cluster, name string, policy *api.DNSPolic
 	if ok {
 		o.meta, o.endpoints = &rec.Meta, rec.Endpoints
 		policy.HealthCheck, policy.CheckInvalid = rec.HealthCheck, rec.CheckInvalid
-		o.record(rec)
+		if o.record(rec); o.Refused == nil {
+			o.Refused = narrowed(in, rec, o.FQDN)
+		}
 	}
 	return ok
 }
 
-// hasHeaders reports whether a Secret has the headers of a DNSRecord's checks.
-func hasHeaders(in *api.Cluster, name, secret string) bool {
+// readsSecret reports whether a Secret is a DNSRecord's provider, or has the headers of its checks.
+func readsSecret(in *api.Cluster, name, secret string) bool {
 	rec, ok := in.DNSRecords.Get(name)
-	return ok && rec.HealthCheck != nil && rec.Namespace()+"/"+rec.HealthCheck.HeadersSecret == secret
+	return ok && (secret == rec.Namespace()+"/"+rec.Provider.Name || rec.HealthCheck != nil && secret == rec.Namespace()+"/"+rec.HealthCheck.HeadersSecret)
 }
 
 // readEndpoint reads a DNSEndpoint.
