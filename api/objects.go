@@ -185,7 +185,7 @@ type Objects struct {
 	Expecting bool
 	// Awaited are clusters that are named, and of which nothing is known, each with its Name
 	// and its Pools, sorted by name: they keep nothing from being denied but what is on record
-	// as theirs.
+	// as theirs, or as that of a cluster that is not among Clusters.
 	Awaited []*Cluster
 	// Unsure is true while it is not known which clusters are named: what is on record as that of
 	// one of which nothing is known is not void.

@@ -24,8 +24,8 @@ func decidingKinds(kind api.Kind) []api.Kind {
 }
 
 // isUnread reports whether it is not known if an owner on record is there: its cluster is read, and the deciding kinds have
-// not been listed in its namespace. Records of a Zone may be anywhere. What is on record of a cluster that nothing leads to has
-// gone with it: the writer keeps such lines for ten minutes.
+// not been listed in its namespace. Records of a Zone may be anywhere. What is on record of a cluster that nothing leads to, once
+// every feed has told its UID, has gone with it: the writer keeps such lines for ten minutes.
 func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	kinds := decidingKinds(o.Kind)
 	if _, zone := api.OfZoneKey(key); zone {
@@ -38,12 +38,12 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 			return slices.ContainsFunc(kinds, func(k api.Kind) bool { return !c.Knows(k, o.Namespace()) })
 		}
 	}
-	return in.Expecting || in.Unsure || isNamed(in.Awaited, o.Cluster)
+	return mayLead(in)
 }
 
-// isNamed reports whether one of the clusters has a name.
-func isNamed(clusters []*api.Cluster, name string) bool {
-	return slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == name })
+// mayLead reports whether something may lead to a cluster that is not among those of in: not where every feed has told its UID.
+func mayLead(in *api.Objects) bool {
+	return in.Expecting || in.Unsure || len(in.Awaited) > 0 || slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.UID == "" })
 }
 
 // lacks reports whether a cluster may hold more objects of a kind, in any namespace, as far as that counts for an owner: what
@@ -54,10 +54,10 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 }
 
 // Gone reports whether the owner on a line of the registry is known to be gone: it has been read, and so has everything that
-// could still give it the name. known is false where there is no cluster of that name.
+// could still give it the name. known is false where nothing leads to its cluster.
 func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
-	if !isNamed(in.Clusters, o.Cluster) && !isNamed(in.Awaited, o.Cluster) {
-		return false, in.Expecting || in.Unsure
+	if !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.Name == o.Cluster }) {
+		return false, mayLead(in)
 	}
 	if isUnread(in, key, o) {
 		return false, true
