@@ -88,7 +88,8 @@ func (o *offering) readRecord(in *api.Cluster, name string, policy *api.DNSPolic
 // readsSecret reports whether a Secret is a DNSRecord's provider, or has the headers of its checks.
 func readsSecret(in *api.Cluster, name, secret string) bool {
 	rec, ok := in.DNSRecords.Get(name)
-	return ok && (secret == rec.Namespace()+"/"+rec.Provider.Name || rec.HealthCheck != nil && secret == rec.Namespace()+"/"+rec.HealthCheck.HeadersSecret)
+	is := func(bare string) bool { return secret == rec.Namespace()+"/"+bare }
+	return ok && (is(rec.Provider.Name) || rec.HealthCheck != nil && is(rec.HealthCheck.HeadersSecret))
 }
 
 // readEndpoint reads a DNSEndpoint.

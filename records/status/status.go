@@ -227,8 +227,8 @@ func (c *condition) tell() {
 	}
 }
 
-// row returns how an endpoint is: as the member is whose addresses it has or leads to (rule 4.5), or as the best of what it leads to. Without a set
-// identifier, addresses are judged by themselves.
+// row returns how an endpoint is: as the member is whose addresses it has or leads to (rule 4.5), or as the best of what it leads to.
+// Without a set identifier, addresses are judged by themselves.
 func (c *condition) row(i int) found {
 	if f, ok := c.known[i]; ok {
 		return f
