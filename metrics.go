@@ -142,6 +142,7 @@ var (
 	leader          = describe("leader", "1 while this server is the one that writes back to a cluster, else 0.", "cluster")
 	unreadOwners    = describe("unread_owners", "Number of names on record whose owners cannot be read now: what only these know is SERVFAIL.")
 	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
+	roomlessNames   = describe("roomless_names", "Number of names that find no room in the registry of a cluster: age decides whose they are.", "cluster")
 	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")
 	stateWritten    = describe("state_written_timestamp_seconds", "When the state on disk was written; 0 where this server has not.")
 	geoBuilt        = describe("geo_database_built_timestamp_seconds", "When a geo database in use was built, as it says itself.", "file")
@@ -175,6 +176,7 @@ func (from gauges) Collect(ch chan<- prometheus.Metric) {
 	for _, w := range e.Writers() {
 		g.set(leader, number(w.Leads()), w.Cluster())
 		g.set(writeBacklog, float64(w.Backlog()), w.Cluster())
+		g.set(roomlessNames, float64(w.Roomless()), w.Cluster())
 	}
 	if at, kept := e.StateWritten(); kept {
 		g.state(e)

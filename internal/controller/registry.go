@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,6 +74,8 @@ type registry struct {
 	// to write.
 	waiting map[string]time.Duration
 	began   time.Time // when this replica began to write
+	// roomless is how many names find no room in the ConfigMaps.
+	roomless atomic.Int64
 }
 
 // labelLease is the label of the ConfigMaps with the name of the Lease that they belong to.
@@ -254,7 +257,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 		return k.isOver("zone "+origin, keeps.Unserved(origin), forget, led, still)
 	})
 	k.waiting = still
-	if left+more > 0 {
+	if k.roomless.Store(int64(left + more)); left+more > 0 {
 		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more,
 			k.w.opts.Namespace)
 	}

@@ -135,6 +135,22 @@ func TestForgetsWhileNothingHappens(t *testing.T) {
 	})
 }
 
+// TestRoomless: names that find no room are counted by the replica that writes (rule 5.4).
+func TestRoomless(t *testing.T) {
+	n := keeping(t, ownersMap)
+	n.named, n.owners = true, map[string]api.Owner{"no line.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "ns/p"}}
+	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Roomless() != 0 {
+		t.Errorf("%d names without room where another replica writes: %v", n.k.w.Roomless(), err)
+	}
+	if n.k.w.work = newWork(n.k.w); n.k.w.Roomless() != 1 {
+		t.Errorf("%d names without room, want 1", n.k.w.Roomless())
+	}
+	n.owners = nil
+	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Roomless() != 0 {
+		t.Errorf("%d names without room where nothing is to be kept: %v", n.k.w.Roomless(), err)
+	}
+}
+
 // TestNameIsKept: the line of an owner that has gone stays for 30 s, in which nobody but its namespace may have the name (rule 5.4), and
 // for as long again where it was there in between.
 func TestNameIsKept(t *testing.T) {

@@ -75,6 +75,7 @@ func (s *queriedSelector) has(all []sample) bool {
 var unscraped = map[string]string{
 	"coredns_kuadrant_leader":                "nothing is written back with manifests",
 	"coredns_kuadrant_write_backlog":         "nothing is written back with manifests",
+	"coredns_kuadrant_roomless_names":        "nothing is written back with manifests",
 	"coredns_kuadrant_notify_failures_total": "there is no secondary",
 	"up":                                     "Prometheus makes it",
 	"ALERTS":                                 "Prometheus makes it",

@@ -193,8 +193,11 @@ var rows = []row{
 		},
 		{
 			kind: "timeseries", title: "Backlog", unit: "none", width: 12,
-			description: "Number of objects that the server which writes has yet to look at. It comes and goes; where it stays, something is refused or slow.",
-			queries:     []query{{"{{cluster}}", `max by (cluster) (` + plugin + `write_backlog{` + clusters + `})`}},
+			description: "Number of objects that the server which writes has yet to look at. It comes and goes; where it stays, something is refused or slow. And of names that find no room in the registry.",
+			queries: []query{
+				{"{{cluster}}", `max by (cluster) (` + plugin + `write_backlog{` + clusters + `})`},
+				{"{{cluster}}, names without room", `max by (cluster) (` + plugin + `roomless_names{` + clusters + `}) > 0`},
+			},
 		},
 		{
 			kind: "table", title: "Serials", unit: "none", width: 12,
