@@ -194,7 +194,7 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 	}
 	answerNode(z, n, q, &more)
 	if len(more.Answer) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
+		s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
 		return false
 	}
 	if rdata.IsCNAME(more.Answer[0]) && (flat || n.Flat()) {

@@ -2,9 +2,11 @@ package records
 
 import (
 	"net/netip"
+	"slices"
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
@@ -112,7 +114,7 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	}
 	answerNode(z, n, q, a)
 	if len(a.Answer) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
+		s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
 		a.Scope = 0
 		return
 	}
@@ -143,6 +145,14 @@ func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool
 		return
 	}
 	a.Rcode, a.Ns, a.Extra = rcode, z.Negative, nil
+}
+
+// ownerRead reports whether the owner of a name with data has been read: an object, or the Records that have its addresses.
+func (s *Snapshot) ownerRead(n *zone.Node) bool {
+	addressed := zone.OfType(n.Static, dns.TypeA) != nil || zone.OfType(n.Static, dns.TypeAAAA) != nil
+	return n.Steered.Owner != nil || addressed && !s.In.Expecting && !slices.ContainsFunc(s.In.Clusters, func(c *api.Cluster) bool {
+		return !c.Listings[api.KindRecord].Complete()
+	})
 }
 
 // fail makes a the answer that cannot be known. What it depends on stays.
