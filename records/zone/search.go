@@ -81,9 +81,8 @@ func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bo
 	return glue
 }
 
-// maxGlue is how many addresses of name servers below a cut are given, or a few more: ten times as
-// many as the root has. Each query takes time for each.
-const maxGlue = 256
+// maxGlue is from how many addresses of 16 octets on no message holds them all, and TC says so: the work has a bound.
+const maxGlue = dns.MaxMsgSize / 16
 
 // How many targets of one answer are looked up for their addresses, and how many records
 // of these are added: they are optional, and the work has a bound.

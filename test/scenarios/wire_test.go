@@ -297,6 +297,13 @@ func TestGlueThatIsNeeded(t *testing.T) {
 		record(server, "A", fmt.Sprintf("192.0.2.%d", i+1))
 		record(server, "AAAA", fmt.Sprintf("2001:db8::%x", i+1))
 	}
+	for i := range 10 {
+		server := fmt.Sprintf("ns%02d.many", i)
+		record("many", "NS", server)
+		for j := range 50 {
+			record(server, "A", fmt.Sprintf("192.0.%d.%d", i, j+1))
+		}
+	}
 	boottest.WriteFile(t, filepath.Join(dir, "zone.yaml"), zone.String())
 	port := peertest.FreePort(t)
 	boottest.Serve(t, fmt.Sprintf("z.test:%d {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\n}\n}\n", port, dir))
@@ -310,6 +317,9 @@ func TestGlueThatIsNeeded(t *testing.T) {
 		return reply
 	}
 	boottest.WaitFor(t, "referral", func() bool { return addresses(ask("tcp", "x.cut.z.test.", 0)) == 26 })
+	if m := ask("tcp", "x.many.z.test.", 0); m.Truncated || addresses(m) != 500 {
+		t.Errorf("by TCP: TC is %v, with %d of 500 addresses", m.Truncated, addresses(m)) // the first 300
+	}
 	for _, size := range []uint16{0, 512, 700, 1232, 4096} {
 		if m := ask("udp", "x.cut.z.test.", size); m.Truncated == (addresses(m) == 26) {
 			t.Errorf("%d octets: TC is %v, with %d of 26 addresses", size, m.Truncated, addresses(m))
