@@ -37,7 +37,8 @@ var kinds = [NumKinds]struct {
 		"DNSPolicy", "kuadrant.io", "dnspolicies", true, treeOf[DNSPolicy](func(c *Cluster) *objects[DNSPolicy] { return &c.Policies }),
 	},
 	KindProbe: {
-		"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false, treeOf[HealthCheckProbe](func(c *Cluster) *objects[HealthCheckProbe] { return &c.Probes }),
+		"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false,
+		treeOf[HealthCheckProbe](func(c *Cluster) *objects[HealthCheckProbe] { return &c.Probes }),
 	},
 	KindZone:   {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *objects[Zone] { return &c.Zones })},
 	KindRecord: {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *objects[Record] { return &c.Records })},
@@ -45,7 +46,8 @@ var kinds = [NumKinds]struct {
 		"DNSRecord", "kuadrant.io", "dnsrecords", true, treeOf[DNSRecord](func(c *Cluster) *objects[DNSRecord] { return &c.DNSRecords }),
 	},
 	KindDNSEndpoint: {
-		"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true, treeOf[DNSEndpoint](func(c *Cluster) *objects[DNSEndpoint] { return &c.DNSEndpoints }),
+		"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true,
+		treeOf[DNSEndpoint](func(c *Cluster) *objects[DNSEndpoint] { return &c.DNSEndpoints }),
 	},
 	KindSecret: {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *objects[Secret] { return &c.Secrets })},
 }

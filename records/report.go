@@ -52,8 +52,8 @@ func (rep *reporter) sortLooked() {
 	rep.looked = slices.Compact(rep.looked)
 }
 
-// report compares what is said of the objects that are looked at with what was said before. order are the groups that were resolved. Verdicts of policies are kept; all
-// others are made where somebody asks.
+// report compares what is said of the objects that are looked at with what was said before. order are the groups that were
+// resolved. Verdicts of policies are kept; all others are made where somebody asks.
 func (rep *reporter) report(order []*groupChange) {
 	rep.lookHidden()
 	rep.sortLooked()

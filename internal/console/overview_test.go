@@ -249,8 +249,13 @@ func TestMemo(t *testing.T) {
 			err         error
 			want        int
 		}{
-			{0, 0, nil, 1}, {0, 100 * time.Millisecond, nil, 2}, {9999 * time.Millisecond, 0, nil, 2}, {time.Millisecond, time.Minute, nil, 3},
-			{29 * time.Second, 0, nil, 3}, {time.Second, 0, io.EOF, 4}, {0, 0, nil, 5},
+			{0, 0, nil, 1},
+			{0, 100 * time.Millisecond, nil, 2},
+			{9999 * time.Millisecond, 0, nil, 2},
+			{time.Millisecond, time.Minute, nil, 3},
+			{29 * time.Second, 0, nil, 3},
+			{time.Second, 0, io.EOF, 4},
+			{0, 0, nil, 5},
 		} {
 			time.Sleep(step.wait)
 			got, err := m.get(func() (int, error) {

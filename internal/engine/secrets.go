@@ -192,7 +192,8 @@ func (a *clusters) leaveSecret(c *cluster, first bool) {
 		}
 	case a.mayBeNamed(c) || len(c.awaits) > 0:
 	case first && !a.secrets.elsewhere && a.secrets.guard > 0 && !a.reserved(name):
-		a.log.Warningf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s. Restore the Secret, or release them with `guard 0` and a reload", name, a.secrets.guard)
+		a.log.Warningf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s. "+
+			"Restore the Secret, or release them with `guard 0` and a reload", name, a.secrets.guard)
 		c.leaves = true
 		a.after(a.secrets.guard, func() {
 			a.mu.Lock()

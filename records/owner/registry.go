@@ -50,8 +50,8 @@ func (r *Registry) follows(c *endpoint.Contender) bool {
 
 // Order returns the contenders, which are in the order of their age, in that of precedence: first those whose objects have the
 // registry's line for their hosts, then those of the line's namespace, which follow an owner that has gone. Policies that yield to
-// a DNSRecord (rule 1.8), and what is there only because the guard keeps it (rule 8.5), go after others of their namespace. Before all are the vacancies. Contenders
-// that stand for owners which cannot be read go where these are among the others.
+// a DNSRecord (rule 1.8), and what is there only because the guard keeps it (rule 8.5), go after others of their namespace. Before
+// all are the vacancies. Contenders that stand for owners which cannot be read go where these are among the others.
 func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender {
 	contenders = delegatingLast(r.holdersFirst(r.withoutPresent(contenders)))
 	contenders = endpoint.LiveFirst(contenders, (*endpoint.Contender).Missing, (*endpoint.Contender).Contention)

@@ -43,7 +43,8 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 
 // mayLead reports whether something may lead to a cluster that is not among those of in: not where every feed has told its UID.
 func mayLead(in *api.Objects) bool {
-	return in.Expecting || in.Unsure || len(in.Awaited) > 0 || slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.UID == "" })
+	return in.Expecting || in.Unsure || len(in.Awaited) > 0 ||
+		slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.UID == "" })
 }
 
 // lacks reports whether a cluster may hold more objects of a kind, in any namespace, as far as that counts for an owner: what

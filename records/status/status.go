@@ -264,7 +264,9 @@ func (c *condition) member(i int) []int {
 	if e.Type == "CNAME" {
 		return []int{i}
 	}
-	return slices.DeleteFunc(slices.Clone(c.at[e.DNSName]), func(j int) bool { return c.rows[j].Type == "CNAME" || c.rows[j].SetID != e.SetID })
+	return slices.DeleteFunc(slices.Clone(c.at[e.DNSName]), func(j int) bool {
+		return c.rows[j].Type == "CNAME" || c.rows[j].SetID != e.SetID
+	})
 }
 
 // addresses returns the state of the addresses, or of the hostname, of rows together.
