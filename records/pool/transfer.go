@@ -4,16 +4,17 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"sort"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// meant gathers what a name's policies publish: of each kind those of the lowest rank, whatever checks have found.
+// meant gathers what a name's policies publish: the addresses of the lowest rank, and such hostnames, whatever checks have found.
 type meant struct {
-	v4, v6 ranked[netip.Addr]
-	alias  ranked[string] // hostnames
+	addrs ranked[netip.Addr]
+	alias ranked[string] // hostnames
 }
 
 // ranked holds the values of the lowest rank that was added; last where there are none.
@@ -45,9 +46,9 @@ func (s *Set) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 		at := rank(s.Cells[i].meant(false))
 		switch rr := rr.(type) {
 		case *dns.A:
-			m.v4.add(netip.AddrFrom4([4]byte(rr.A)), at)
+			m.addrs.add(netip.AddrFrom4([4]byte(rr.A)), at)
 		case *dns.AAAA:
-			m.v6.add(netip.AddrFrom16([16]byte(rr.AAAA)), at)
+			m.addrs.add(netip.AddrFrom16([16]byte(rr.AAAA)), at)
 		case *dns.CNAME:
 			m.alias.add(rr.Target, at)
 		}
@@ -77,10 +78,10 @@ func (v *View) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 			continue
 		}
 		for j, a := range o.leaf.v4 {
-			m.v4.add(a, at(j))
+			m.addrs.add(a, at(j))
 		}
 		for j, a := range o.leaf.v6 {
-			m.v6.add(a, at(len(o.leaf.v4)+j))
+			m.addrs.add(a, at(len(o.leaf.v4)+j))
 		}
 	}
 	return m.rrsets(name, alone, ttl)
@@ -88,19 +89,18 @@ func (v *View) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 
 func newMeant() *meant {
 	m := new(meant)
-	m.v4.rank, m.v6.rank, m.alias.rank = last, last, last
+	m.addrs.rank, m.alias.rank = last, last
 	return m
 }
 
 // rrsets returns what was gathered as RRsets at a name: the addresses, or a CNAME to the first hostname where there are
 // none as good, and nothing else is at the name.
 func (m *meant) rrsets(name string, alone bool, ttl uint32) (sets [2][]dns.RR) {
-	if alone && m.alias.rank < min(m.v4.rank, m.v6.rank) {
+	if alone && m.alias.rank < m.addrs.rank {
 		return [2][]dns.RR{{rdata.CNAME(name, ttl, m.alias.values[0])}}
 	}
-	for i, addrs := range [...][]netip.Addr{m.v4.values, m.v6.values} {
-		slices.SortFunc(addrs, netip.Addr.Compare)
-		sets[i] = rdata.Addresses(name, ttl, slices.Compact(addrs))
-	}
-	return sets
+	slices.SortFunc(m.addrs.values, netip.Addr.Compare) // IPv4 before IPv6
+	all := slices.Compact(m.addrs.values)
+	n := sort.Search(len(all), func(i int) bool { return all[i].Is6() })
+	return [2][]dns.RR{rdata.Addresses(name, ttl, all[:n]), rdata.Addresses(name, ttl, all[n:])}
 }
