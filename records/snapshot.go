@@ -58,6 +58,9 @@ func (s *Snapshot) Lists(z *zone.Zone) bool {
 	return s.denies(z.Origin()) && z.Unread == nil && z.UnreadNames == 0
 }
 
+// Complete reports whether every source has been listed.
+func (s *Snapshot) Complete() bool { return s.complete }
+
 // stoodIn reports whether a name was denied before a reload: what was known then stands in for
 // what is not listed.
 func (s *Snapshot) stoodIn(name string) bool {

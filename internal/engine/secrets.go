@@ -18,7 +18,7 @@ const (
 	// goroutines and objects.
 	maxSecrets = 100
 	// clusterPatience is how long a process that has just started is not ready for want of
-	// clusters beside the main one. A cluster in reach takes a second.
+	// clusters beside the main one, and puts nothing on record for want of lists. A cluster in reach takes a second.
 	clusterPatience = 30 * time.Second
 )
 

@@ -173,9 +173,10 @@ func (e *Engine) runParts(s *settings) {
 	}
 	if e.running == nil {
 		e.running = make(map[any]context.CancelFunc)
-		if len(s.feeds) > 1 || s.secrets.follow != nil {
-			e.after(clusterPatience, func() { e.late.Store(true) })
-		}
+		e.after(clusterPatience, func() {
+			e.late.Store(true)
+			e.wake.ring()
+		})
 	}
 	for part, end := range e.running {
 		if parts[part] == nil {

@@ -87,12 +87,16 @@ func (e *Engine) tellWriters(was, p *Publication) {
 	}
 }
 
-// keepsWith reports whether owners and serials are kept of a snapshot in which something comes from the state on disk. Other replicas may know more than a state,
-// which would take names from their owners, and give secondaries old data under a new serial.
+// keepsWith reports whether owners and serials are kept of a snapshot. After a start the first lists have a while: who is younger may
+// be listed first, and would have the name for good (rule 5.4). Nor are they where something comes from the state on disk: other
+// replicas may know more, and a state would take names from their owners, and give secondaries old data under a new serial.
 // But a cluster that a Secret names may be away for good: after its time at the start it counts
 // for what is known of it, as if it had been lost while the process ran.
 func (e *Engine) keepsWith(p *Publication) bool {
-	return !slices.ContainsFunc(p.FromState, func(cluster string) bool { return !e.late.Load() || !slices.Contains(p.bySecret, cluster) })
+	if e.late.Load() {
+		return !slices.ContainsFunc(p.FromState, func(cluster string) bool { return !slices.Contains(p.bySecret, cluster) })
+	}
+	return p.Snapshot.Complete() && len(p.FromState) == 0
 }
 
 // TellHealth tells writers that something else has been found of targets, by their keys.
