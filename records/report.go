@@ -166,17 +166,23 @@ func (rep *reporter) lookAll() {
 	if rep.old == nil {
 		return
 	}
-	for _, before := range rep.old.Clusters {
-		now := new(status.Cluster)
-		if i := slices.IndexFunc(rep.next.Clusters, func(c *status.Cluster) bool { return c.Name == before.Name }); i >= 0 {
-			now = rep.next.Clusters[i]
+	of := func(s *Snapshot, name string) *status.Cluster {
+		if i := slices.IndexFunc(s.Clusters, func(c *status.Cluster) bool { return c.Name == name }); i >= 0 {
+			return s.Clusters[i]
 		}
+		return new(status.Cluster)
+	}
+	for _, now := range rep.next.Clusters {
+		before := of(rep.old, now.Name)
 		for name, r := range now.Records.All() {
 			was, ok := before.Records.Get(name)
 			if !ok || was.Name != r.Name || was.Zone() != r.Zone() || rep.old.ParentOf(was) != rep.next.ParentOf(r) {
-				rep.look(before.Name, api.KindRecord, name)
+				rep.look(now.Name, api.KindRecord, name)
 			}
 		}
+	}
+	for _, before := range rep.old.Clusters {
+		now := of(rep.next, before.Name)
 		for name := range before.Records.All() {
 			if _, ok := now.Records.Get(name); !ok {
 				rep.look(before.Name, api.KindRecord, name)
