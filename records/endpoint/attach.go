@@ -148,9 +148,7 @@ func (t *Target) Attach(around Surroundings) {
 		i := slices.IndexFunc(byPolicy, func(b policyTargets) bool { return b.policy == p })
 		if i < 0 {
 			i = len(byPolicy)
-			of := policyTargets{policy: p, targets: ResolveTargets(t.Gateway.Addresses, p.Exclude), providers: around.Providers(p)}
-			of.members = MembersOf(p, t.Gateway, of.targets, around.UID)
-			byPolicy = append(byPolicy, of)
+			byPolicy = append(byPolicy, policyTargets{p, ResolveTargets(t.Gateway.Addresses, p.Exclude), around.Providers(p)})
 			t.noteProviders(byPolicy[i].providers, p)
 		}
 		hosts[host] = p
@@ -173,11 +171,7 @@ func (t *Target) Attach(around Surroundings) {
 			Host: host, Listener: l.Name, Targets: t.withoutItself(p, host, resolved), Via: through,
 			Unread: waits,
 		}
-		members := byPolicy[i].members
-		if c.Targets != resolved {
-			members = MembersOf(p, t.Gateway, c.Targets, around.UID)
-		}
-		c.publish(t, &around, members)
+		c.publish(t, &around)
 		t.Contenders = append(t.Contenders, c)
 	}
 	t.noteTargets(byPolicy)
@@ -188,21 +182,23 @@ func (t *Target) Attach(around Surroundings) {
 	t.Contenders = slices.Clip(t.Contenders)
 }
 
-// publish makes the endpoints of a policy's contender, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and 2.3).
-func (c *Contender) publish(t *Target, around *Surroundings, members []Member) {
-	c.weighed = c.Policy.Strategy == api.WeightedGeo
+// publish says how the endpoints of a policy's contender are made, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and
+// 2.3).
+func (c *Contender) publish(t *Target, around *Surroundings) {
+	c.weighed, c.uid, c.zone = c.Policy.Strategy == api.WeightedGeo, around.UID, around.Zone(c.Host)
 	if !c.Targets.Usable() {
 		return
 	}
-	h := c.AsHost(around, members)
 	note := func(reason, format string, args ...any) {
 		t.Note(c.Policy, TrimDot(c.Host), "", reason, fmt.Sprintf(format, args...))
 	}
 	if !c.weighed {
-		var dropped []string
-		if c.Endpoints, dropped = h.Simple(); len(dropped) > 0 {
+		if _, hostnames := c.LeadsTo(); !hostnames {
+			return // by far the most
+		}
+		if all, dropped := c.AsHost().Simple(new(Room)); len(dropped) > 0 {
 			why := AddressesWin
-			if c.Endpoints[0].Target != "" {
+			if all[0].Target != "" {
 				why = OneCNAME
 			}
 			for i, name := range dropped {
@@ -213,8 +209,10 @@ func (c *Contender) publish(t *Target, around *Surroundings, members []Member) {
 		return
 	}
 	c.steering = true
-	c.Endpoints, c.Chainless = h.weightedGeo()
 	below := KLB + rdata.Base(c.Host)
+	if longest := rdata.MaxLabel + len(".") + len(below); longest > rdata.MaxName {
+		_, c.Chainless = c.AsHost().weightedGeo(new(Room))
+	}
 	if c.Chainless {
 		note(reasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", TrimDot(below))
 	}
@@ -226,12 +224,12 @@ func (c *Contender) publish(t *Target, around *Surroundings, members []Member) {
 
 // AsHost returns what the contender, a policy's, publishes at its host. A host in no zone has the TTLs that a zone has by
 // default.
-func (c *Contender) AsHost(around *Surroundings, members []Member) *Host {
-	h := &Host{
+func (c *Contender) AsHost() Host {
+	h := Host{
 		Name: c.Host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.Policy.DefaultGeo,
-		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: members,
+		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: membersOf(c.Policy, c.Gateway, c.Targets, c.uid),
 	}
-	if z := around.Zone(c.Host); z != nil {
+	if z := c.zone; z != nil {
 		h.TTL, h.LoadBalancedTTL = z.TTL, z.LoadBalancedTTL
 	}
 	return h
@@ -284,7 +282,6 @@ func Without(all *Targets, host string) *Targets {
 type policyTargets struct {
 	policy    *api.DNSPolicy
 	targets   *Targets
-	members   []Member // the targets, with their weights and codes
 	providers *Provision
 }
 
@@ -344,7 +341,7 @@ func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Conte
 		own := Without(resolved, host)
 		if by == p && own.Usable() {
 			c := &Contender{By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway, Host: host, Listener: l.Name, Targets: own}
-			c.publish(&Target{}, around, MembersOf(p, t.Gateway, own, around.UID))
+			c.publish(&Target{}, around)
 			all = append(all, c)
 		}
 	}

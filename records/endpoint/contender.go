@@ -16,9 +16,9 @@ import (
 type Contender struct {
 	By   *api.Meta // the object; of several Records the oldest
 	Host string    // lower case with a final dot, may start with "*."
+	// own are the endpoints of an object that has some: see Endpoints.
+	own  []*Endpoint
 	Kind api.Kind
-	// Endpoints are what it is answered with; none for Records.
-	Endpoints []*Endpoint
 	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
 	steering, weighed bool
 	// Chainless is true where the names of its chain cannot be served: it is answered flat.
@@ -38,6 +38,9 @@ type Contender struct {
 	Gateway  *api.Gateway
 	Listener string
 	Targets  *Targets
+	// uid is Surroundings.UID, zone the options of the zone; nil for none.
+	uid  string
+	zone *ZoneOptions
 	// Via are the DNS providers that the host is published through; nil for none.
 	Via *via
 }
@@ -50,12 +53,28 @@ func (c *Contender) Older(o *Contender) int {
 	return cmp.Or(cmp.Compare(c.Kind, o.Kind), strings.Compare(c.Host, o.Host))
 }
 
+// Endpoints returns what the contender is answered with; none for Records. Those of a policy are made when they are asked
+// for, behind those in the room: they take much memory.
+func (c *Contender) Endpoints(room *Room) (all []*Endpoint) {
+	switch {
+	case c.own != nil || c.Empty():
+		return c.own
+	case c.weighed:
+		all, _ = c.AsHost().weightedGeo(room)
+	default:
+		all, _ = c.AsHost().Simple(room)
+	}
+	return all
+}
+
 // Empty reports whether a contender has nothing to answer with (rule 1.5).
-func (c *Contender) Empty() bool { return len(c.Endpoints) == 0 }
+func (c *Contender) Empty() bool {
+	return len(c.own) == 0 && (c.Kind != api.KindDNSPolicy || !c.Targets.Usable())
+}
 
 // Chain returns the endpoints of a contender at and below klb.H'.
 func (c *Contender) Chain() []*Endpoint {
-	return slices.DeleteFunc(slices.Clone(c.Endpoints), func(e *Endpoint) bool { return !e.Inner })
+	return slices.DeleteFunc(slices.Clone(c.Endpoints(new(Room))), func(e *Endpoint) bool { return !e.Inner })
 }
 
 // Steers reports whether the contender has a chain below its host.

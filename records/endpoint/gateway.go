@@ -34,7 +34,7 @@ type Member struct {
 
 // Simple returns all addresses at the host or, where there are none, the first hostname (rules 1.7 and 2.2). dropped
 // are the hostnames that are not among them.
-func (h *Host) Simple() (all []*Endpoint, dropped []string) {
+func (h Host) Simple(room *Room) (all []*Endpoint, dropped []string) {
 	var v4, v6 []netip.Addr
 	for i := range h.Members {
 		m := &h.Members[i]
@@ -45,7 +45,7 @@ func (h *Host) Simple() (all []*Endpoint, dropped []string) {
 		list = append(list, Endpoint{Name: h.Name, Type: dns.TypeCNAME, TTL: h.TTL, Weight: -1, Target: dropped[0]})
 		dropped = dropped[1:]
 	}
-	return pointers(list), dropped
+	return room.keep(list), dropped
 }
 
 // KLB is the label of the names that a chain is made of.
@@ -53,9 +53,10 @@ const KLB = "klb."
 
 // weightedGeo returns the chain of rule 2.3. A default code that no client can have is nobody's default (rule 3.2).
 // tooLong is true where a name in the chain is none for its length.
-func (h *Host) weightedGeo() (all []*Endpoint, tooLong bool) {
+func (h Host) weightedGeo(room *Room) (all []*Endpoint, tooLong bool) {
 	chain := rdata.Base(h.Name)
-	below, gateway := KLB+chain, "-"+Hash(h.Gateway)+"."+KLB+chain
+	gateway := "-" + Hash(h.Gateway) + "." + KLB + chain
+	below := gateway[len(gateway)-len(KLB)-len(chain):]
 	list := make([]Endpoint, 0, 16)
 	cname := func(name string, ttl uint32, target string) *Endpoint {
 		list = append(list, Endpoint{Name: name, Type: dns.TypeCNAME, TTL: ttl, Weight: -1, Target: target, Inner: true})
@@ -105,12 +106,16 @@ func (h *Host) weightedGeo() (all []*Endpoint, tooLong bool) {
 	for _, l := range leaves {
 		list = appendAddresses(list, Endpoint{Name: l.Cluster, TTL: h.TTL, Weight: -1, Inner: true}, l.V4, l.V6)
 	}
-	return pointers(list), tooLong
+	return room.keep(list), tooLong
 }
 
-// pointers returns pointers to copies of the endpoints, which are one piece of memory.
-func pointers(list []Endpoint) []*Endpoint {
-	kept, all := slices.Clone(list), make([]*Endpoint, len(list))
+// Room is memory for endpoints. Cut to length 0 it can be used again.
+type Room []Endpoint
+
+// keep returns pointers to copies of the endpoints. Those before stay where they are.
+func (r *Room) keep(list []Endpoint) []*Endpoint {
+	*r = append(*r, list...)
+	kept, all := (*r)[len(*r)-len(list):], make([]*Endpoint, len(list))
 	for i := range kept {
 		all[i] = &kept[i]
 	}

@@ -23,9 +23,9 @@ type Provision struct {
 	waits bool
 	// filtered is true where the policy names its Secret: its filter counts then.
 	filtered bool
-	// served reports whether a zone is served here, zones lists those that are.
-	served func(zone string) bool
-	zones  func() string
+	// zones are those that are served here.
+	zones *Zones
+	opt   *Options
 	// last is what was chosen last.
 	last *via
 	// told are the Secrets that have a note that their zone is not served; nil for none.
@@ -41,10 +41,7 @@ const maxProviders = 100
 
 // ProvidersOf returns the providers of a policy of a cluster for a Gateway; nil where they narrow nothing.
 func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *Provision {
-	pr := &Provision{
-		served: func(zone string) bool { _, ok := zones.Index[zone]; return ok }, zones: opt.ZoneNames,
-		in: in, policy: p, registry: registry,
-	}
+	pr := &Provision{zones: zones, opt: opt, in: in, policy: p, registry: registry}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
 	switch {
 	case listing == api.NotWatched:
@@ -151,7 +148,7 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 		return nil, nil, pr.problem
 	}
 	for _, c := range pr.longest(rdata.Base(host)) {
-		if pr.served(c.Zone) {
+		if _, served := pr.zones.Index[c.Zone]; served {
 			best = append(best, c)
 		} else {
 			beside = append(beside, c)
@@ -161,7 +158,7 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	case len(best) > 0:
 		return best, beside, nil
 	case len(beside) > 0:
-		return nil, nil, Problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].Secret.BareName(), pr.zones())
+		return nil, nil, Problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].Secret.BareName(), pr.opt.ZoneNames())
 	case len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
 		return nil, nil, Problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
 	}
@@ -321,7 +318,7 @@ func (t *Target) noteBeside(pr *Provision, p *api.DNSPolicy, host string, beside
 			pr.told = make(map[string]bool)
 		}
 		pr.told[name] = true
-		t.noteSecret(p, c.Secret, reasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", TrimDot(host), pr.zones()))
+		t.noteSecret(p, c.Secret, reasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", TrimDot(host), pr.opt.ZoneNames()))
 	}
 }
 

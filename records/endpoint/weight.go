@@ -62,9 +62,9 @@ func memberGeo(p *api.DNSPolicy, member map[string]string) string {
 	return p.DefaultGeo
 }
 
-// MembersOf returns what a Gateway has in each cluster under one of its policies, with weights and codes (rule 2.5). uid
+// membersOf returns what a Gateway has in each cluster under one of its policies, with weights and codes (rule 2.5). uid
 // is the identity of the Gateway's own cluster (C of rule 2.3).
-func MembersOf(p *api.DNSPolicy, g *api.Gateway, t *Targets, uid string) []Member {
+func membersOf(p *api.DNSPolicy, g *api.Gateway, t *Targets, uid string) []Member {
 	all := make([]Member, len(t.Leaves))
 	for i, l := range t.Leaves {
 		own := memberLabels(g.Labels, l.cluster)

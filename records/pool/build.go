@@ -44,6 +44,7 @@ type Builder struct {
 	// NoSecrets reports whether the Corefile has none read of a cluster.
 	NoSecrets func(cluster string) bool
 	expansion expansion
+	groups    map[string]Group // by their codes
 	// expected are the status codes of the check that was looked at last, as text.
 	expected struct {
 		of   *api.HealthCheck
@@ -148,9 +149,10 @@ func sameChain(on, wild []*endpoint.Contender) bool {
 func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var v4, v6 addressList
 	var hostnames []offered
+	b.expansion.room = b.expansion.room[:0]
 	for _, c := range contenders {
 		word := b.Word(c)
-		for _, e := range c.Endpoints {
+		for _, e := range c.Endpoints(&b.expansion.room) {
 			list := &v4
 			switch e.Type {
 			case dns.TypeCNAME:

@@ -26,6 +26,8 @@ type expansion struct {
 	order    []*chainName        // as they were explored: a name after those that it leads to
 	open     []*chainName        // those that are being explored
 	distinct []path              // memory of pool
+	room     endpoint.Room       // memory of gather
+	hops     []dns.RR            // memory of along
 	first    places[distinction] // memory of fold
 	// budget is how many more ways there may be in all; telling is how many more of those that are left out are told.
 	budget, telling int
@@ -82,16 +84,16 @@ func (c *chainName) inner(h string) bool { return rdata.Base(c.name) != h }
 // gather fills in the names with their rows, and returns how many endpoints there are.
 func (x *expansion) gather(contenders []*endpoint.Contender) (n int) {
 	if x.at == nil {
-		x.at = make(map[string]*chainName)
+		x.at, x.b.groups = make(map[string]*chainName), make(map[string]Group)
 	}
 	clear(x.at)
-	x.names, x.order = x.names[:0], x.order[:0]
+	x.names, x.order, x.room, x.hops = x.names[:0], x.order[:0], x.room[:0], x.hops[:0]
 	var seen map[*endpoint.Endpoint]struct{}
 	if len(contenders) > 1 && contenders[0].Kind != api.KindDNSPolicy { // an endpoint below klb.h is the contender's on h and on *.h
 		seen = make(map[*endpoint.Endpoint]struct{})
 	}
 	for _, c := range contenders {
-		for _, e := range c.Endpoints {
+		for _, e := range c.Endpoints(&x.room) {
 			if seen != nil {
 				if _, known := seen[e]; known {
 					continue
@@ -174,7 +176,7 @@ func (p *path) plain() bool {
 
 // set returns what a plain way leads to.
 func (p *path) set(name string, inner bool) *Set {
-	set := &Set{RRs: p.cnames, Cells: p.cells, part: inner}
+	set := &Set{RRs: slices.Clone(p.cnames), Cells: p.cells, part: inner}
 	if p.leaf != nil {
 		v4, v6 := p.leaf.addresses(name, math.MaxUint32)
 		set.RRs, set.V4 = append(v4, v6...), len(v4)
@@ -219,6 +221,19 @@ func (x *expansion) views(c *chainName, p *Pool) {
 	}
 }
 
+// group returns the group of a code, without a name.
+func (b *Builder) group(code string) Group {
+	g, known := b.groups[code]
+	if !known {
+		g = Group{Code: code, Class: geo.Class(code), level: -1}
+		if at := geo.Client(code); at != nil {
+			g.level = slices.Index(at[:], code)
+		}
+		b.groups[code] = g
+	}
+	return g
+}
+
 // pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true where other data
 // stand at the name.
 func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
@@ -234,7 +249,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		way := &c.ways[i]
 		g, found := groups.of(way.code)
 		if !found {
-			p.Groups = append(p.Groups, Group{Code: way.code, Class: geo.Class(way.code)})
+			p.Groups = append(p.Groups, x.b.group(way.code))
 			x.noteGeo(way.contender, way.code)
 		}
 		if way.deflt && p.Default == None && p.Groups[g].Class != geo.ClassUnknown {
@@ -282,7 +297,7 @@ func (x *expansion) member(name string, way *path, group int32, flat, other, che
 	}
 	switch {
 	case !flat:
-		m.lay(slices.Clip(cnames), true, way.end, limit)
+		m.lay(cnames, true, way.end, limit)
 	case way.leaf != nil:
 		m.lay(nil, false, name, limit)
 	case !other || x.b.resolvable(way.contender, name, way.end, x.zone):

@@ -60,17 +60,20 @@ func (m *Member) lay(cnames []dns.RR, chain bool, owner string, limit uint32) {
 	if chain {
 		m.cnames = len(cnames)
 	}
+	if m.leaf == nil || m.Len() == 0 {
+		cnames = slices.Clone(cnames) // else they are the beginning of another answer
+	}
 	m.answers[CNAME] = cnames
 	if m.leaf == nil {
 		m.answers[A], m.answers[AAAA] = cnames, cnames
 		return
 	}
 	v4, v6 := m.leaf.addresses(owner, limit)
-	if len(v4) > 0 {
-		m.answers[A] = slices.Concat(cnames, v4)
-	}
-	if len(v6) > 0 {
-		m.answers[AAAA] = slices.Concat(cnames, v6)
+	for fam, rrs := range [...][]dns.RR{A: v4, AAAA: v6} {
+		if len(rrs) > 0 {
+			m.answers[fam] = slices.Concat(cnames, rrs)
+			m.answers[CNAME] = m.answers[fam][:len(cnames):len(cnames)]
+		}
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 // TestRankGoesThroughOrder: rank, which is written out, asks the steps of order, and a higher rank has the verdict of the
 // first step that tells the two apart.
 func TestRankGoesThroughOrder(t *testing.T) {
-	p := &Pool{Default: 1}
+	p, b := &Pool{Default: 1}, &Builder{groups: make(map[string]Group)}
 	for i, code := range []string{"IE", "US", "GEO-AS", ""} {
-		p.Groups = append(p.Groups, Group{Code: code, Class: geo.Class(code)})
+		p.Groups = append(p.Groups, b.group(code))
 		p.Members = append(p.Members, Member{Group: int32(i), Weight: 1})
 	}
 	p.seal(false)

@@ -123,12 +123,6 @@ func (p *Pool) seal(other bool) {
 		p.Default = int32(slices.IndexFunc(p.Groups, func(g Group) bool { return g.Code == "" }))
 	}
 	p.Aliases = !other && slices.ContainsFunc(p.Members, func(m Member) bool { return len(m.answers[CNAME]) > 0 })
-	for i := range p.Groups {
-		g := &p.Groups[i]
-		if g.level = -1; geo.Client(g.Code) != nil {
-			g.level = slices.Index(geo.Client(g.Code)[:], g.Code)
-		}
-	}
 	for fam := range numFamilies {
 		p.needs[fam] = p.needOf(fam)
 	}

@@ -262,7 +262,9 @@ func (x *expansion) along(f *offered, deflt bool, all []path) []path {
 			x.leaveOut(f.Name, to.ways[i:])
 			break
 		}
-		p.cnames = append([]dns.RR{cname}, p.cnames...)
+		from := len(x.hops)
+		x.hops = append(append(x.hops, cname), p.cnames...)
+		p.cnames = x.hops[from:len(x.hops):len(x.hops)]
 		p.setID = cmp.Or(p.setID, f.SetID)
 		p.share, p.inner = f.Share(), p.weight
 		p.weight = min(p.weight*f.Share(), 1<<31)

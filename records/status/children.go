@@ -274,10 +274,9 @@ func (p *parentObject) rival(of api.Ref) *parentObject {
 // endpoints returns the endpoints of a contender's DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, which
 // others may share. Where its chain cannot be served, that is its addresses at the host.
 func (p *parentObject) endpoints(c *endpoint.Contender) []api.WrittenEndpoint {
-	all := c.Endpoints
+	all := c.Endpoints(new(endpoint.Room))
 	if c.Chainless || c.Steers() && c.Policy.Provider.ServedHere() && !p.s.chained(c.Host) {
-		members := endpoint.MembersOf(c.Policy, c.Gateway, c.Targets, p.state.UID)
-		all, _ = c.AsHost(&endpoint.Surroundings{Zone: p.s.optionsAt}, members).Simple()
+		all, _ = c.AsHost().Simple(new(endpoint.Room))
 	}
 	written := make([]api.WrittenEndpoint, len(all))
 	for i, e := range all {

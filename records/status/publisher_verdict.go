@@ -36,7 +36,7 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.Host) + ": " + p.Message})
 			continue
 		}
-		if g.Dropped[c] < len(c.Endpoints) {
+		if g.Dropped[c] < len(c.Endpoints(nil)) {
 			v.TotalRecords++
 		}
 		for _, note := range g.Notes[c] {

@@ -148,7 +148,7 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 			continue
 		}
 		first := len(rows)
-		for _, e := range c.Endpoints {
+		for _, e := range c.Endpoints(new(endpoint.Room)) {
 			if !told[e] {
 				told[e] = true
 				rows = append(rows, e.Written())
