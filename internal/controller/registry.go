@@ -130,6 +130,16 @@ func (k *registry) giveUp(why string, away bool) {
 	k.deliver(nil, nil)
 }
 
+// unanswered tells that an attempt to read what is kept has failed, where none has not.
+func (k *registry) unanswered() {
+	k.mu.Lock()
+	listed := k.listed
+	k.mu.Unlock()
+	if tell := k.w.opts.Unanswered; tell != nil && !listed {
+		tell()
+	}
+}
+
 // take takes in a ConfigMap as it is now.
 func (k *registry) take(m *corev1.ConfigMap) {
 	k.mu.Lock()

@@ -46,6 +46,9 @@ func (m *registryMaps) note(verb string, err error) {
 	if sort := classify(err); sort == forbidden || sort == missing {
 		m.k.giveUp(err.Error(), false)
 	}
+	if err != nil {
+		m.k.unanswered()
+	}
 }
 
 func (m *registryMaps) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {

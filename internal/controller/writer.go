@@ -69,10 +69,13 @@ type Options struct {
 	StatusOnly bool
 	// Keep has owners and serials kept in ConfigMaps of this cluster, and Kept told of what
 	// they hold: once before anything can be compiled, then after changes. It must not block.
-	Keep  bool
-	Kept  func(Kept)
-	Warnf Logf // takes what needs attention
-	Infof Logf // takes good news and the like
+	Keep bool
+	Kept func(Kept)
+	// Unanswered is told of each attempt to read that which fails before one has not; nil for
+	// nobody.
+	Unanswered func()
+	Warnf      Logf // takes what needs attention
+	Infof      Logf // takes good news and the like
 }
 
 // Says is what there is to say of one cluster's objects, at one moment. It is immutable, and
