@@ -38,6 +38,12 @@ func (e *Engine) compileNow() {
 	in, from, p := e.next()
 	in.Overrides = e.settings().override.overrides()
 	e.keeping.fill(&in)
+	if prev == nil && e.base != nil { // what is on disk was to be answered from: see answerFromState
+		base := in
+		base.Clusters = e.base
+		prev = records.Compile(nil, base, e.settings().opt, begin)
+		in.AcquiredChanged, in.SerialsChanged = nil, nil
+	}
 	p.Snapshot = e.guard.compile(prev, in.Clusters, from, begin, func(clusters []*api.Cluster, whole bool) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
@@ -62,6 +68,7 @@ func (e *Engine) Publish(snap *records.Snapshot) {
 func (e *Engine) publish(p *Publication, took time.Duration) {
 	was := e.now.Swap(p)
 	before, snap, s := was.Snapshot, p.Snapshot, e.settings()
+	e.base = nil
 	if s.prober != nil {
 		checks := snap.Checks()
 		s.prober.Follow(checks, checks.Changed())

@@ -80,6 +80,16 @@ func (e *Engine) TakeKept(kept controller.Kept) {
 	e.wake.ring()
 }
 
+// keptUnanswered has the first compile go by what the state on disk has of what is kept, where it waits for somebody to say
+// what that is.
+func (e *Engine) keptUnanswered() {
+	k := &e.keeping
+	k.mu.Lock()
+	k.told = k.told || k.borrowed
+	k.mu.Unlock()
+	e.wake.ring()
+}
+
 // waits reports whether it is still to be said what is kept.
 func (k *keeping) waits() bool {
 	k.mu.Lock()

@@ -492,6 +492,9 @@ func (w *world) keepThat(words []string) {
 		w.keep(w.stored)
 	case "stored":
 		w.keep(w.stored)
+	case "unanswered":
+		w.e.keptUnanswered()
+		synctest.Wait()
 	case "away":
 		w.take(controller.Kept{Generation: 1, Away: true})
 	case "refused":

@@ -92,10 +92,11 @@ func (e *Engine) apply(s *settings) {
 	e.readState(s, was)
 	e.resume()
 	e.settle()
-	known := len(e.known) > 0 // from the state on disk, if this is a start
 	e.mu.Unlock()
-	if prev != nil || known {
+	if prev != nil {
 		e.compileNow()
+	} else {
+		e.answerFromState()
 	}
 	e.runParts(s)
 	e.mu.Lock()

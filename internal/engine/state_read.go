@@ -19,8 +19,12 @@ type stateRead struct {
 	// unclaimed are clusters that nothing of the Corefile reads. The state keeps them until
 	// all that are read have been listed: a mistake in the Corefile must not cost it.
 	unclaimed []statefile.Cluster
+	// killed is true where the server that wrote the state has not stopped as it should.
+	killed bool
 	// place is Contents.Place.
 	place string
+	// base are the clusters of the state, where the first answer from them waits for what is kept; nil for none.
+	base []*api.Cluster
 }
 
 // unsaved is how many serials of a zone each run of a server may have published after the
@@ -60,7 +64,7 @@ func (e *Engine) readState(s, was *settings) {
 	if e.keeping.waits() {
 		e.keeping.lend(c) // what is kept in the cluster goes on
 	}
-	e.unclaimed, e.place = c.Clusters, c.Place
+	e.unclaimed, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
 }
 
 // published returns what zones were published with: known, and in its place what c says
@@ -122,6 +126,28 @@ func (e *Engine) resume() {
 		e.secrets.expecting.Store(false) // names were denied in view of the same clusters
 	}
 }
+
+// answerFromState answers from what the state has. The caller holds compiling.
+func (e *Engine) answerFromState() {
+	e.mu.Lock()
+	nothing := len(e.known) == 0
+	e.mu.Unlock()
+	switch {
+	case nothing:
+	case e.killed && e.keeping.waits():
+		// What the file has of serials is older than what was shown last: for what is kept
+		// there is a moment, as compile waits for that.
+		in, from, _ := e.next()
+		e.base, e.guard.origins = in.Clusters, from
+		e.after(keptWait, e.keptUnanswered)
+	default:
+		e.compileNow()
+	}
+}
+
+// keptWait is for how long a server that was killed, and starts from the state on disk, waits
+// until it is said what is kept, or nobody answers.
+const keptWait = time.Second
 
 // resumes reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
 // caller holds mu.

@@ -47,7 +47,7 @@ func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected
 		QPS: float32(as.QPS), Burst: as.Burst, StatusOnly: as.Mode == "status", Selected: selected, Warnf: e.log.Warningf, Infof: e.log.Infof,
 	}
 	if keeps {
-		opts.Keep, opts.Kept = true, e.TakeKept
+		opts.Keep, opts.Kept, opts.Unanswered = true, e.TakeKept, e.keptUnanswered
 	}
 	w, err := controller.New(opts)
 	if err != nil {
