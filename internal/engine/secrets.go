@@ -106,7 +106,7 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	case ctx.Err() != nil: // they are looked for elsewhere now
 	case all != nil:
 		first := !s.listed
-		s.listed, s.told = true, s.withMissing(all)
+		s.listed, s.told = true, a.withMissing(all)
 		a.turnSecrets(s.told, first)
 	case !s.listed:
 		s.expecting.Store(false)
@@ -116,22 +116,38 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	a.wake.ring()
 }
 
-// withMissing returns all with what missing Secrets held last in their place: they count as ones that cannot be used.
-func (s *secrets) withMissing(all []*source.Remote) []*source.Remote {
-	told := []*source.Remote{}
+// missing is what is wrong with a Secret that is missing.
+const missing = "a list lacks it, and its deletion was not reported"
+
+// withMissing returns all with what missing Secrets held last in their place: they count as ones that cannot be used, for the
+// guard's time (rule 8.5). The caller holds mu.
+func (a *clusters) withMissing(all []*source.Remote) []*source.Remote {
+	s, told := &a.secrets, []*source.Remote{}
 	for _, of := range all {
 		if of.Missing {
 			i := slices.IndexFunc(s.told, func(o *source.Remote) bool { return o.Name == of.Name })
-			if i < 0 {
+			if i < 0 || s.guard == 0 {
 				continue
 			}
-			last := *s.told[i]
-			last.Fault = "a list lacks it, and its deletion was not reported"
-			of = &last
+			if of = s.told[i]; of.Fault != missing {
+				last := *of
+				of, last.Fault = &last, missing
+				a.after(s.guard, func() { a.dropMissing(&last) })
+			}
 		}
 		told = append(told, of)
 	}
 	return told
+}
+
+// dropMissing lets a Secret go that is missing still.
+func (a *clusters) dropMissing(missing *source.Remote) {
+	a.mu.Lock()
+	s := &a.secrets
+	s.told = slices.DeleteFunc(slices.Clone(s.told), func(of *source.Remote) bool { return of == missing })
+	a.turnSecrets(s.told, false)
+	a.settle()
+	a.mu.Unlock()
 }
 
 // turnSecrets makes the feeds of Secrets what all says; first is true for the first list. The caller holds mu, and lets settle follow.

@@ -167,7 +167,7 @@ func (e *Engine) noteFromState(before []string, p *Publication) {
 	if len(ended) > 0 {
 		e.log.Infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
 	}
-	if opt := e.settings().opt; !p.Stale() && opt.Health != nil && e.answerable(p) {
-		opt.Health = nil // whatever comes from here on is new; compiling alone reads it
+	if opt := e.settings().opt; !p.Stale() && opt.Health != nil && e.structure.aside == nil && e.answerable(p) {
+		opt.Health = nil // whatever comes from here on is new; compiling alone reads it, and nothing is compiled aside
 	}
 }
