@@ -149,8 +149,11 @@ func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool
 
 // ownerRead reports whether the owner of a name with data has been read: an object, or the Records that have its addresses.
 func (s *Snapshot) ownerRead(n *zone.Node) bool {
+	if s.complete || n.Steered.Owner != nil {
+		return true // by far the most
+	}
 	addressed := zone.OfType(n.Static, dns.TypeA) != nil || zone.OfType(n.Static, dns.TypeAAAA) != nil
-	return n.Steered.Owner != nil || addressed && !s.In.Expecting && !slices.ContainsFunc(s.In.Clusters, func(c *api.Cluster) bool {
+	return addressed && !s.In.Expecting && !slices.ContainsFunc(s.In.Clusters, func(c *api.Cluster) bool {
 		return !c.Listings[api.KindRecord].Complete()
 	})
 }
