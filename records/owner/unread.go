@@ -16,11 +16,9 @@ func decidingKinds(kind api.Kind) []api.Kind {
 		return []api.Kind{api.KindGateway, api.KindDNSPolicy}
 	case api.KindZone, api.KindRecord:
 		return []api.Kind{api.KindZone, api.KindRecord}
+	default:
+		return []api.Kind{kind}
 	}
-	if p := endpoint.Publishing(kind); p != nil && p.From != nil && p.Source != api.KindSecret {
-		return []api.Kind{p.Source, kind}
-	}
-	return []api.Kind{kind}
 }
 
 // isUnread reports whether it is not known if an owner on record is there: its cluster is read, and the deciding kinds have
