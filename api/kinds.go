@@ -27,29 +27,37 @@ const (
 // source.
 var kinds = [NumKinds]struct {
 	name, group, resource string
-	holdsNames            bool
 	tree                  anyTree
+	deciding              []Kind
 }{
 	KindGateway: {
-		"Gateway", "gateway.networking.k8s.io", "gateways", true, treeOf[Gateway](func(c *Cluster) *objects[Gateway] { return &c.Gateways }),
+		"Gateway", "gateway.networking.k8s.io", "gateways", treeOf[Gateway](func(c *Cluster) *objects[Gateway] { return &c.Gateways }),
+		[]Kind{KindGateway},
 	},
 	KindDNSPolicy: {
-		"DNSPolicy", "kuadrant.io", "dnspolicies", true, treeOf[DNSPolicy](func(c *Cluster) *objects[DNSPolicy] { return &c.Policies }),
+		"DNSPolicy", "kuadrant.io", "dnspolicies", treeOf[DNSPolicy](func(c *Cluster) *objects[DNSPolicy] { return &c.Policies }),
+		[]Kind{KindGateway, KindDNSPolicy},
 	},
 	KindProbe: {
-		"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes", false,
-		treeOf[HealthCheckProbe](func(c *Cluster) *objects[HealthCheckProbe] { return &c.Probes }),
+		"DNSHealthCheckProbe", "kuadrant.io", "dnshealthcheckprobes",
+		treeOf[HealthCheckProbe](func(c *Cluster) *objects[HealthCheckProbe] { return &c.Probes }), nil,
 	},
-	KindZone:   {"Zone", "kubi.zone", "zones", true, treeOf[Zone](func(c *Cluster) *objects[Zone] { return &c.Zones })},
-	KindRecord: {"Record", "kubi.zone", "records", true, treeOf[Record](func(c *Cluster) *objects[Record] { return &c.Records })},
+	KindZone: {
+		"Zone", "kubi.zone", "zones", treeOf[Zone](func(c *Cluster) *objects[Zone] { return &c.Zones }), []Kind{KindZone, KindRecord},
+	},
+	KindRecord: {
+		"Record", "kubi.zone", "records", treeOf[Record](func(c *Cluster) *objects[Record] { return &c.Records }), []Kind{KindZone, KindRecord},
+	},
 	KindDNSRecord: {
-		"DNSRecord", "kuadrant.io", "dnsrecords", true, treeOf[DNSRecord](func(c *Cluster) *objects[DNSRecord] { return &c.DNSRecords }),
+		"DNSRecord", "kuadrant.io", "dnsrecords", treeOf[DNSRecord](func(c *Cluster) *objects[DNSRecord] { return &c.DNSRecords }),
+		[]Kind{KindDNSRecord},
 	},
 	KindDNSEndpoint: {
-		"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints", true,
+		"DNSEndpoint", "externaldns.k8s.io", "dnsendpoints",
 		treeOf[DNSEndpoint](func(c *Cluster) *objects[DNSEndpoint] { return &c.DNSEndpoints }),
+		[]Kind{KindDNSEndpoint},
 	},
-	KindSecret: {"Secret", "", "secrets", false, treeOf[Secret](func(c *Cluster) *objects[Secret] { return &c.Secrets })},
+	KindSecret: {"Secret", "", "secrets", treeOf[Secret](func(c *Cluster) *objects[Secret] { return &c.Secrets }), nil},
 }
 
 // Cluster is everything that one source knows of one cluster, complete and
@@ -124,7 +132,10 @@ func (k Kind) APIVersion(version string) string {
 // HoldsNames reports whether names come from objects of the kind. While such a
 // kind is not listed, no name can be denied (rule 7.4); any other kind may be
 // missing or forbidden, and denies go on.
-func (k Kind) HoldsNames() bool { return kinds[k].holdsNames }
+func (k Kind) HoldsNames() bool { return k.Deciding() != nil }
+
+// Deciding returns the kinds that have to be listed to know whether an object of the kind owns a name; nil for kinds that hold none.
+func (k Kind) Deciding() []Kind { return kinds[k].deciding }
 
 // ParseKind returns the kind with the given name, which is compared without
 // regard to case; ok is false where there is none.

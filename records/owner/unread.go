@@ -9,23 +9,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// decidingKinds returns the kinds that have to be listed to know whether an owner of a kind is there.
-func decidingKinds(kind api.Kind) []api.Kind {
-	switch kind {
-	case api.KindDNSPolicy:
-		return []api.Kind{api.KindGateway, api.KindDNSPolicy}
-	case api.KindZone, api.KindRecord:
-		return []api.Kind{api.KindZone, api.KindRecord}
-	default:
-		return []api.Kind{kind}
-	}
-}
-
 // isUnread reports whether it is not known if an owner on record is there: its cluster is read, and the deciding kinds have
 // not been listed in its namespace. Records of a Zone may be anywhere. What is on record of a cluster that nothing leads to, once
 // every feed has told its UID, has gone with it: the writer keeps such lines for ten minutes.
 func isUnread(in *api.Objects, key string, o api.Owner) bool {
-	kinds := decidingKinds(o.Kind)
+	kinds := o.Kind.Deciding()
 	if _, zone := api.OfZoneKey(key); zone {
 		kinds = []api.Kind{api.KindZone}
 	} else if o.Kind == api.KindZone && slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return lacks(c, o, api.KindRecord) }) {
