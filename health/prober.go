@@ -18,7 +18,7 @@ type Options struct {
 	// is less.
 	Concurrent int
 	// Changed is called when what is known of a target has changed: its state, or
-	// why it has it. It is called by many goroutines, and must not wait. nil for
+	// why it has it, the HTTP status included. It is called by many goroutines, and must not wait. nil for
 	// nobody.
 	Changed func(t *Target, before, after Word)
 	// Ended is called for each check with how long it took. The same holds for
@@ -375,7 +375,8 @@ func (p *Prober) observe(e *entry, t *Target, o Outcome) {
 	}
 	before, after := t.Cell.Observe(o, t.Terms)
 	p.mu.Unlock()
-	same := before.Found() == after.Found() && before.Checked() == after.Checked() && before.Reason() == after.Reason()
+	same := before.Found() == after.Found() && before.Checked() == after.Checked() && before.Reason() == after.Reason() &&
+		before.Status() == after.Status()
 	if !same && p.opts.Changed != nil {
 		p.opts.Changed(t, before, after)
 	}

@@ -3,7 +3,9 @@ package health
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -275,6 +277,29 @@ func TestConcurrentIsBounded(t *testing.T) {
 		synctest.Wait()
 		if !b.Settled() || b.most != 10 {
 			t.Errorf("settled %v, at most %d at a time", b.Settled(), b.most)
+		}
+	})
+}
+
+// TestChanged tells of each change of what a probe's status says (rule 4.8), the HTTP status alone among them,
+// and of no check that finds the same.
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		p := NewProber(Options{Changed: func(_ *Target, before, after Word) {
+			told = append(told, fmt.Sprintf("%d-%d", before.Status(), after.Status()))
+		}})
+		var status atomic.Int64
+		p.run = func(context.Context, *Target) Outcome { return Outcome{Reason: StatusCode, Status: int(status.Load())} }
+		p.Follow(targets(target("192.0.2.1", 10*time.Second, 1, 1)), nil)
+		stop := running(t, p)
+		for _, s := range []int64{503, 404, 503} {
+			status.Store(s)
+			time.Sleep(time.Minute)
+		}
+		stop()
+		if want := []string{"0-503", "503-404", "404-503"}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
 		}
 	})
 }

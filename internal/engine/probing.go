@@ -28,10 +28,8 @@ func (e *Engine) proberOptions(cfg *Options, apiServers []string) health.Options
 		Guard: guard.NotHere(),
 		Changed: func(t *health.Target, before, after health.Word) {
 			e.tell.Found(t, before, after)
-			if before.State() != after.State() || before.Checked() != after.Checked() || before.Reason() != after.Reason() || before.Status() != after.Status() {
-				e.failing.changed(t, before.Found())
-				e.settings().state.changed()
-			}
+			e.failing.changed(t, before.Found())
+			e.settings().state.changed()
 		},
 		Ended: e.tell.Checked,
 	}
