@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
@@ -47,8 +49,9 @@ type Remote struct {
 	// Fault says why there is no Config, Warning what else is not as it should be; "" for
 	// nothing. Neither holds anything of the Secret's values.
 	Fault, Warning string
-	// Missing is true for a Secret that was there, that a newer list lacks, and whose deletion
-	// nobody has reported (rule 8.5); only Name and Secret are set then.
+	// Missing is true for a Secret that was there, that a newer list lacks, and whose deletion nobody
+	// has reported (rule 8.5); only Name and Secret are set then. It stays Missing until it is there
+	// again or its deletion is reported: whoever takes it in bounds the time.
 	Missing bool
 }
 
@@ -71,7 +74,7 @@ type RemotesOptions struct {
 // Secrets have been listed and then after changes; and nil for once where the server refuses
 // to list them, in a way that will not soon pass. publish is called from one goroutine.
 // One that is not published any more has been deleted, or has lost the label; one that a list
-// lacks is Missing, once at least.
+// lacks is Missing.
 //
 // The values are held for as long as their Secrets are there, and are logged nowhere. It
 // returns nil when ctx ends, an error where the configuration cannot work.
@@ -90,10 +93,11 @@ func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Rem
 		return fmt.Errorf("set up the client for Secrets that name clusters: %w", err)
 	}
 	w := &remotesWatch{
-		run: run, client: client, namespace: opts.Namespace, known: make(map[string]*Remote),
+		run: run, client: client, namespace: opts.Namespace, known: make(map[string]*Remote), missing: make(map[string]bool),
 		what: fmt.Sprintf("secrets in namespace %s that name clusters", opts.Namespace),
 	}
 	w.resume.Newest = w.list
+	defer utilnet.CloseIdleConnectionsFor(run.http.Transport)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -174,12 +178,10 @@ type remotesWatch struct {
 	what      string // for messages
 	resume    rewatch.Check
 
-	mu    sync.Mutex         // guards what follows
-	known map[string]*Remote // by namespace/name of the Secret
-	// missing are the Secrets that the last list lacked and the one before had, and
-	// whether that has been published.
-	missing map[string]bool
-	listed  bool // they have been listed once
+	mu      sync.Mutex         // guards what follows
+	known   map[string]*Remote // by namespace/name of the Secret
+	missing map[string]bool    // that a list lacked since they were seen last, nobody has reported their deletion
+	listed  bool               // they have been listed once
 	denials int
 	told    bool // that they cannot be listed
 }
@@ -198,7 +200,6 @@ func (w *remotesWatch) all() (all []*Remote, ok bool) {
 		all = append(all, r)
 	}
 	for secret := range w.missing {
-		w.missing[secret] = true
 		_, name, _ := strings.Cut(secret, "/")
 		all = append(all, &Remote{Name: name, Secret: secret, Missing: true})
 	}
@@ -311,7 +312,10 @@ func (s *remotesStore) Update(obj any) error { return s.Add(obj) }
 // Delete implements cache.ReflectorStore.
 func (s *remotesStore) Delete(obj any) error {
 	if w, ok := obj.(*wire); ok {
-		(*remotesWatch)(s).change(func() { delete(s.known, w.name) })
+		(*remotesWatch)(s).change(func() {
+			delete(s.known, w.name)
+			delete(s.missing, w.name)
+		})
 	}
 	return nil
 }
@@ -323,18 +327,11 @@ func (s *remotesStore) Replace(list []any, _ string) error {
 		for _, obj := range list {
 			there[s.put(fresh, obj)] = true
 		}
-		missing := make(map[string]bool)
-		for name, published := range s.missing {
-			if !published && !there[name] {
-				missing[name] = false
-			}
-		}
 		for name := range s.known {
-			if !there[name] {
-				missing[name] = false
-			}
+			s.missing[name] = true
 		}
-		s.known, s.missing, s.listed = fresh, missing, true
+		maps.DeleteFunc(s.missing, func(name string, _ bool) bool { return there[name] })
+		s.known, s.listed = fresh, true
 	})
 	s.run.good(s.what)
 	return nil

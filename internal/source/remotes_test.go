@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -139,8 +141,9 @@ func TestFollowRemotes(t *testing.T) {
 	}
 }
 
-// TestMissingRemotes: a Secret that a newer list lacks is missing; one whose deletion is reported, or that
-// is about to be deleted, is not there. One that cannot be decoded any more is as it was.
+// TestMissingRemotes: a Secret that a newer list lacks is missing until it is back or its deletion is reported,
+// whatever later lists lack; one that is about to be deleted is not there. One that cannot be decoded any more
+// is as it was.
 func TestMissingRemotes(t *testing.T) {
 	k := Kubernetes(KubernetesOptions{Cluster: "local", Config: &rest.Config{Host: "https://127.0.0.1:1"}, Logf: t.Logf}).(*kubernetes)
 	run, err := k.begin()
@@ -148,7 +151,7 @@ func TestMissingRemotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	run.troubles.changed = func() {}
-	w := &remotesWatch{run: run, known: make(map[string]*Remote)}
+	w := &remotesWatch{run: run, known: make(map[string]*Remote), missing: make(map[string]bool)}
 	s := (*remotesStore)(w)
 	there := func(name string) any {
 		return &wire{name: "dns/" + name, value: &Remote{Name: name, Secret: "dns/" + name}}
@@ -156,7 +159,6 @@ func TestMissingRemotes(t *testing.T) {
 	going := func(name string) any { return &wire{name: "dns/" + name, value: (*Remote)(nil)} }
 	broken := func(name string) any { return &wire{name: "dns/" + name, err: errors.New("it is no Secret")} }
 	list := func(all ...any) func() { return func() { _ = s.Replace(all, "") } }
-	both := func(one, other func()) func() { return func() { one(); other() } }
 	for _, step := range []struct {
 		what string
 		do   func()
@@ -166,8 +168,10 @@ func TestMissingRemotes(t *testing.T) {
 		{"a list that lacks two, and has one that goes", list(there("a"), broken("d"), going("e")), "a !b !c d"},
 		{"one that is reported", func() { _ = s.Delete(there("a")) }, "!b !c d"},
 		{"one that is back", func() { _ = s.Add(there("b")) }, "b !c d"},
-		{"the next list", list(there("b")), "b !d"},
-		{"two lists before anybody looks", both(list(), list()), "!b"},
+		{"the next list", list(there("b")), "b !c !d"},
+		{"a list that lacks all", list(), "!b !c !d"},
+		{"one that is missing, and reported", func() { _ = s.Delete(there("c")) }, "!b !d"},
+		{"one that is back and about to be deleted", func() { _ = s.Add(going("d")) }, "!b"},
 		{"another that is back", list(there("b")), "b"},
 		{"one that cannot be decoded any more", func() { _ = s.Update(broken("b")) }, "b"},
 	} {
@@ -203,5 +207,36 @@ func TestFollowRemotesForbidden(t *testing.T) {
 	}
 	if all := l.told(); len(all) != 1 || !strings.Contains(all[0], "grant the verbs list and watch on secrets in namespace "+namespace) {
 		t.Errorf("the log has %q", all)
+	}
+}
+
+// answers is a server of Secrets, without sockets: lists are empty, and watches stay open.
+type answers struct {
+	watches chan struct{} // told of each watch
+	closed  bool          // its connections are
+}
+
+func (a *answers) CloseIdleConnections() { a.closed = true }
+
+func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := io.NopCloser(strings.NewReader(`{"apiVersion": "v1", "kind": "SecretList", "metadata": {"resourceVersion": "1"}, "items": []}`))
+	if r.URL.Query().Has("watch") {
+		events, writer := io.Pipe()
+		context.AfterFunc(r.Context(), func() { _ = writer.CloseWithError(r.Context().Err()) })
+		a.watches <- struct{}{}
+		body = events
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Body: body}, nil
+}
+
+// TestFollowRemotesCloses: it leaves no connection open.
+func TestFollowRemotesCloses(t *testing.T) {
+	server := &answers{watches: make(chan struct{}, 100)}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-server.watches; cancel() }()
+	err := FollowRemotes(ctx, RemotesOptions{Cluster: "local", Config: &rest.Config{Host: "https://api.example", Transport: server}, Namespace: "dns", Logf: t.Logf},
+		func([]*Remote) {})
+	if err != nil || !server.closed {
+		t.Errorf("%v; closed: %v", err, server.closed)
 	}
 }
