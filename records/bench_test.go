@@ -86,6 +86,8 @@ func BenchmarkFirstCompile(b *testing.B) {
 			fill(b, c, kind.gateways/kind.per, kind.of)
 			published, opt := c.Publish(), benchOptions()
 			used := make([]float64, b.N)
+			b.ReportAllocs()
+			b.ResetTimer()
 			for i := range used {
 				b.StopTimer()
 				runtime.GC()

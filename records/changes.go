@@ -37,11 +37,11 @@ type groupChange struct {
 	group *status.NameGroup // what came of it, once resolved
 }
 
-// policyChange is what happens to the policies of one target.
+// policyChange is what happens to a policy of one target. With neither drop nor add the target itself has changed.
 type policyChange struct {
 	gateway string
-	drop    []string // names
-	add     []*api.DNSPolicy
+	drop    string // its name
+	add     *api.DNSPolicy
 }
 
 // attach renews the targets that a change concerns (rule 1).
@@ -51,69 +51,59 @@ func (c *compiler) attach() {
 		if c.prev != nil {
 			before = c.prev.In.Clusters[i]
 		}
-		for _, change := range e.changes(c, before) {
-			c.renew(e, change)
+		around := c.around
+		around.UID = e.state.UID
+		around.Providers = func(p *api.DNSPolicy, g *api.Gateway) *endpoint.Provision {
+			return endpoint.ProvidersOf(c.next.Table, c.next.Opt, &c.next.In, e.in, p, g)
+		}
+		changes := e.changes(c, before)
+		slices.SortFunc(changes, func(a, b policyChange) int { return strings.Compare(a.gateway, b.gateway) })
+		for from, to := 0, 0; from < len(changes); from = to {
+			for to < len(changes) && changes[to].gateway == changes[from].gateway {
+				to++
+			}
+			c.renew(e, changes[from:to], &around)
 		}
 	}
 }
 
-// changes returns, for each Gateway, the policies that come and go. A Gateway
-// that changed itself is among them. before is nil where everything is new;
-// the Gateways are roughly in the order of their names then, which keeps
-// changes to the trees close together.
-func (e *clusterEdit) changes(c *compiler, before *api.Cluster) []*policyChange {
-	n := len(e.in.Changed)
+// changes returns the policies that come and go. A Gateway that changed itself is among them. before is nil where everything is new.
+func (e *clusterEdit) changes(c *compiler, before *api.Cluster) (all []policyChange) {
 	if before == nil {
-		n = e.in.Policies.Len()
-	}
-	changes := make(map[string]*policyChange, n)
-	order := make([]*policyChange, 0, n)
-	at := func(name string) *policyChange {
-		ch := changes[name]
-		if ch == nil {
-			ch = &policyChange{gateway: name}
-			changes[name] = ch
-			order = append(order, ch)
-		}
-		return ch
-	}
-	if before == nil {
+		all = make([]policyChange, 0, e.in.Policies.Len())
 		for _, p := range e.in.Policies.All() {
-			ch := at(p.TargetName())
-			ch.add = append(ch.add, p)
+			all = append(all, policyChange{gateway: p.TargetName(), add: p})
 		}
-		return order
+		return all
 	}
 	for _, namespace := range e.again {
 		for _, p := range e.in.Policies.Beginning(namespace + "/") {
-			at(p.TargetName())
+			all = append(all, policyChange{gateway: p.TargetName()})
 		}
 	}
 	for _, ref := range e.in.Changed {
 		switch ref.Kind {
 		case api.KindGateway:
-			at(ref.Name)
+			all = append(all, policyChange{gateway: ref.Name})
 		case api.KindDNSRecord:
 			c.lookElsewhere(e, before, ref.Name)
 		case api.KindDNSPolicy:
 			if p, ok := before.Policies.Get(ref.Name); ok {
-				ch := at(p.TargetName())
-				ch.drop = append(ch.drop, ref.Name)
+				all = append(all, policyChange{gateway: p.TargetName(), drop: ref.Name})
 				c.look(e.in.Name, ref.Kind, ref.Name)
 			}
 			if p, ok := e.in.Policies.Get(ref.Name); ok {
-				ch := at(p.TargetName())
-				ch.add = append(ch.add, p)
+				all = append(all, policyChange{gateway: p.TargetName(), add: p})
 			}
 		}
 	}
-	return order
+	return all
 }
 
 // renew makes the target of one Gateway anew and marks what depends on it.
-func (c *compiler) renew(e *clusterEdit, change *policyChange) {
+func (c *compiler) renew(e *clusterEdit, changes []policyChange, around *endpoint.Surroundings) {
 	t := &endpoint.Target{}
-	gateway := change.gateway
+	gateway := changes[0].gateway
 	if g, ok := e.in.Gateways.Get(gateway); ok && !g.Deleting {
 		t.Gateway = g
 		gateway = g.Name // one piece of memory
@@ -124,13 +114,17 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	}
 	if old != nil {
 		t.Policies = slices.DeleteFunc(slices.Clone(old.Policies), func(p *api.DNSPolicy) bool {
-			return slices.Contains(change.drop, p.Name)
+			return slices.ContainsFunc(changes, func(ch policyChange) bool { return ch.drop == p.Name })
 		})
 		for _, who := range old.Contenders {
 			c.change(who).lose(who)
 		}
 	}
-	t.Policies = append(t.Policies, slices.DeleteFunc(change.add, func(p *api.DNSPolicy) bool { return p.Deleting })...)
+	for _, ch := range changes {
+		if ch.add != nil && !ch.add.Deleting {
+			t.Policies = append(t.Policies, ch.add)
+		}
+	}
 	if len(t.Policies) == 0 {
 		e.targets.Delete(gateway)
 		return
@@ -138,11 +132,6 @@ func (c *compiler) renew(e *clusterEdit, change *policyChange) {
 	slices.SortFunc(t.Policies, func(a, b *api.DNSPolicy) int {
 		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are of one namespace
 	})
-	around := c.around
-	around.UID = e.state.UID
-	around.Providers = func(p *api.DNSPolicy) *endpoint.Provision {
-		return endpoint.ProvidersOf(c.next.Table, c.next.Opt, &c.next.In, e.in, p, t.Gateway)
-	}
 	t.Attach(around)
 	pool.NoteAnnotations(t)
 	for _, who := range t.Contenders {

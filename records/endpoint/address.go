@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -10,20 +11,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// leaf is what one cluster contributes to a contender: its addresses, and the
-// hostnames that stand beside them.
-type leaf struct {
-	// cluster is the name in a multi-cluster address, "" for the cluster that
-	// holds the Gateway.
-	cluster string
-	V4, V6  []netip.Addr
-	// Hostnames are in lower case with a final dot.
-	Hostnames []string
-}
-
 // Targets is what a Gateway's status addresses come to under one policy.
 type Targets struct {
-	Leaves []leaf
+	Leaves []Member
 	// mixed is true where single- and multi-cluster types stand side by side:
 	// the policy is not enforced (rule 1.3).
 	mixed bool
@@ -33,17 +23,17 @@ type Targets struct {
 
 // Usable reports whether there is anything to answer with.
 func (t *Targets) Usable() bool {
-	return slices.ContainsFunc(t.Leaves, func(l leaf) bool {
+	return slices.ContainsFunc(t.Leaves, func(l Member) bool {
 		return len(l.V4)+len(l.V6)+len(l.Hostnames) > 0
 	})
 }
 
-// ResolveTargets reads a Gateway's addresses, less the excluded ones (rule
-// 1.3). Order is kept, duplicates fold.
-func ResolveTargets(addrs []api.Address, exclude []api.Exclusion) *Targets {
+// ResolveTargets reads a Gateway's addresses, less those that one of its policies excludes (rule 1.3), with weights and codes (rule
+// 2.5). Order is kept, duplicates fold. uid is the identity of the Gateway's own cluster (C of rule 2.3).
+func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
 	t := &Targets{}
 	var single, multi bool
-	for _, a := range addrs[:min(len(addrs), maxParts)] {
+	for _, a := range g.Addresses[:min(len(g.Addresses), maxParts)] {
 		cluster, value := "", a.Value
 		switch a.Type {
 		case api.IPAddress, api.HostnameAddress:
@@ -62,10 +52,15 @@ func ResolveTargets(addrs []api.Address, exclude []api.Exclusion) *Targets {
 		}
 		switch a.Type {
 		case api.IPAddress, api.MultiClusterIPAddress:
-			t.addIP(cluster, value, exclude)
+			t.addIP(cluster, value, p.Exclude)
 		default:
-			t.addHostname(cluster, value, exclude)
+			t.addHostname(cluster, value, p.Exclude)
 		}
+	}
+	for i := range t.Leaves {
+		m := &t.Leaves[i]
+		own := memberLabels(g.Labels, m.Cluster)
+		m.Cluster, m.Weight, m.Geo = cmp.Or(m.Cluster, uid), memberWeight(p, own), memberGeo(p, own)
 	}
 	t.mixed = single && multi
 	return t
@@ -121,15 +116,15 @@ func (t *Targets) addHostname(cluster, value string, exclude []api.Exclusion) {
 	}
 }
 
-// leaf returns the leaf of cluster, adding it where it is missing. The pointer
+// leaf returns the member of cluster, "" for the one that holds the Gateway, adding it where it is missing. The pointer
 // holds until the next call.
-func (t *Targets) leaf(cluster string) *leaf {
+func (t *Targets) leaf(cluster string) *Member {
 	for i := range t.Leaves {
-		if t.Leaves[i].cluster == cluster {
+		if t.Leaves[i].Cluster == cluster {
 			return &t.Leaves[i]
 		}
 	}
-	t.Leaves = append(t.Leaves, leaf{cluster: cluster})
+	t.Leaves = append(t.Leaves, Member{Cluster: cluster})
 	return &t.Leaves[len(t.Leaves)-1]
 }
 

@@ -100,13 +100,13 @@ type Surroundings struct {
 	// MayPublish returns what keeps an object from publishing data of a type at a host that
 	// lies in a zone; nil for nothing (rule 5.1).
 	MayPublish func(m *api.Meta, host, rtype string) *Problem
-	// Providers returns the DNS providers of a policy; nil where they narrow nothing.
-	Providers func(p *api.DNSPolicy) *Provision
+	// Providers returns the DNS providers of a policy for a Gateway; nil where they narrow nothing.
+	Providers func(p *api.DNSPolicy, g *api.Gateway) *Provision
 }
 
 // Attach fills in t.Contenders and t.Notes from t.Gateway and t.Policies (rules 1.1
 // to 1.6, and 5.1).
-func (t *Target) Attach(around Surroundings) {
+func (t *Target) Attach(around *Surroundings) {
 	t.Contenders, t.Notes = nil, nil
 	if t.Gateway == nil {
 		return
@@ -148,7 +148,7 @@ func (t *Target) Attach(around Surroundings) {
 		i := slices.IndexFunc(byPolicy, func(b policyTargets) bool { return b.policy == p })
 		if i < 0 {
 			i = len(byPolicy)
-			byPolicy = append(byPolicy, policyTargets{p, ResolveTargets(t.Gateway.Addresses, p.Exclude), around.Providers(p)})
+			byPolicy = append(byPolicy, policyTargets{p, ResolveTargets(t.Gateway, p, around.UID), around.Providers(p, t.Gateway)})
 			t.noteProviders(byPolicy[i].providers, p)
 		}
 		hosts[host] = p
@@ -171,7 +171,7 @@ func (t *Target) Attach(around Surroundings) {
 			Host: host, Listener: l.Name, Targets: t.withoutItself(p, host, resolved), Via: through,
 			Unread: waits,
 		}
-		c.publish(t, &around)
+		c.publish(t, around)
 		t.Contenders = append(t.Contenders, c)
 	}
 	t.noteTargets(byPolicy)
@@ -185,7 +185,7 @@ func (t *Target) Attach(around Surroundings) {
 // publish says how the endpoints of a policy's contender are made, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and
 // 2.3).
 func (c *Contender) publish(t *Target, around *Surroundings) {
-	c.weighed, c.uid, c.zone = c.Policy.Strategy == api.WeightedGeo, around.UID, around.Zone(c.Host)
+	c.weighed, c.zone = c.Policy.Strategy == api.WeightedGeo, around.Zone(c.Host)
 	if !c.Targets.Usable() {
 		return
 	}
@@ -227,7 +227,7 @@ func (c *Contender) publish(t *Target, around *Surroundings) {
 func (c *Contender) AsHost() Host {
 	h := Host{
 		Name: c.Host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.Policy.DefaultGeo,
-		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: membersOf(c.Policy, c.Gateway, c.Targets, c.uid),
+		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: c.Targets.Leaves,
 	}
 	if z := c.zone; z != nil {
 		h.TTL, h.LoadBalancedTTL = z.TTL, z.LoadBalancedTTL
@@ -260,7 +260,7 @@ func (around *Surroundings) refused(p *api.DNSPolicy, host string, t *Targets) (
 // withoutItself returns the targets less the hostname that is the host itself:
 // a name cannot be its own target.
 func (t *Target) withoutItself(p *api.DNSPolicy, host string, all *Targets) *Targets {
-	if !slices.ContainsFunc(all.Leaves, func(l leaf) bool { return slices.Contains(l.Hostnames, host) }) {
+	if !slices.ContainsFunc(all.Leaves, func(l Member) bool { return slices.Contains(l.Hostnames, host) }) {
 		return all
 	}
 	t.Note(p, TrimDot(host), "", ReasonDropped, "the host is a hostname among its own Gateway's addresses, and is dropped from them")
@@ -326,7 +326,7 @@ func (t *Target) Record(listener string) string {
 
 // Elsewhere returns what a policy would publish whose provider is another controller's, with its endpoints.
 func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Contender) {
-	resolved := ResolveTargets(t.Gateway.Addresses, p.Exclude)
+	resolved := ResolveTargets(t.Gateway, p, around.UID)
 	if resolved.mixed {
 		return nil
 	}

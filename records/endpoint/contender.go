@@ -38,8 +38,7 @@ type Contender struct {
 	Gateway  *api.Gateway
 	Listener string
 	Targets  *Targets
-	// uid is Surroundings.UID, zone the options of the zone; nil for none.
-	uid  string
+	// zone is the options of the zone; nil for none.
 	zone *ZoneOptions
 	// Via are the DNS providers that the host is published through; nil for none.
 	Via *via

@@ -27,7 +27,7 @@ type Host struct {
 type Member struct {
 	Cluster   string // that c of rule 2.3 is the hash of
 	V4, V6    []netip.Addr
-	Hostnames []string // in lower case with a final dot
+	Hostnames []string // beside the addresses; in lower case with a final dot
 	Weight    uint64
 	Geo       string // in upper case; "" for none
 }

@@ -152,7 +152,7 @@ func (o *offering) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all 
 		for _, host := range hosts {
 			c := byHost[host]
 			if c == nil {
-				c = &Contender{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]leaf, 1)}}
+				c = &Contender{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]Member, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
 			c.own = append(c.own, e)
@@ -165,7 +165,7 @@ func (o *offering) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all 
 }
 
 // take adds the targets of an endpoint, but for names of the object itself.
-func (l *leaf) take(e *Endpoint, own map[string]bool) {
+func (l *Member) take(e *Endpoint, own map[string]bool) {
 	list := &l.V4
 	if e.Type == dns.TypeAAAA {
 		list = &l.V6

@@ -147,7 +147,9 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	if pr.problem != nil {
 		return nil, nil, pr.problem
 	}
-	for _, c := range pr.longest(rdata.Base(host)) {
+	all := pr.longest(rdata.Base(host))
+	best = all[:0]
+	for _, c := range all {
 		if _, served := pr.zones.Index[c.Zone]; served {
 			best = append(best, c)
 		} else {

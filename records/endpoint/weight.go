@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"cmp"
 	"maps"
 	"strings"
 
@@ -60,17 +59,4 @@ func memberGeo(p *api.DNSPolicy, member map[string]string) string {
 		return code
 	}
 	return p.DefaultGeo
-}
-
-// membersOf returns what a Gateway has in each cluster under one of its policies, with weights and codes (rule 2.5). uid
-// is the identity of the Gateway's own cluster (C of rule 2.3).
-func membersOf(p *api.DNSPolicy, g *api.Gateway, t *Targets, uid string) []Member {
-	all := make([]Member, len(t.Leaves))
-	for i, l := range t.Leaves {
-		own := memberLabels(g.Labels, l.cluster)
-		all[i] = Member{
-			Cluster: cmp.Or(l.cluster, uid), V4: l.V4, V6: l.V6, Hostnames: l.Hostnames, Weight: memberWeight(p, own), Geo: memberGeo(p, own),
-		}
-	}
-	return all
 }

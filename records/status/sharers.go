@@ -57,7 +57,7 @@ func whyEmpty(c *endpoint.Contender) string {
 		return "none of its targets can be served"
 	case len(c.Gateway.Addresses) == 0:
 		return "its Gateway has none in status.addresses"
-	case endpoint.Without(endpoint.ResolveTargets(c.Gateway.Addresses, nil), c.Host).Usable():
+	case endpoint.Without(endpoint.ResolveTargets(c.Gateway, &api.DNSPolicy{}, ""), c.Host).Usable():
 		return "spec.excludeAddresses takes away all that can be served of its Gateway's"
 	}
 	return "none of its Gateway's in status.addresses can be served"
