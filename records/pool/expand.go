@@ -26,9 +26,13 @@ type expansion struct {
 	order    []*chainName        // as they were explored: a name after those that it leads to
 	open     []*chainName        // those that are being explored
 	distinct []path              // memory of pool
+	groups   []Group             // memory of pool
+	codes    places[string]      // memory of pool
+	places   places[place]       // memory of pool
 	room     endpoint.Room       // memory of gather
 	hops     []dns.RR            // memory of along
 	first    places[distinction] // memory of fold
+	pairs    pairs
 	// budget is how many more ways there may be in all; telling is how many more of those that are left out are told.
 	budget, telling int
 }
@@ -135,7 +139,8 @@ func (x *expansion) add(name string) *chainName {
 		c = new(chainName)
 		x.names[i] = c
 	}
-	*c = chainName{name: name, rows: c.rows[:0], ways: c.ways[:0], leaves: c.leaves[:0], sets: places[string]{list: c.sets.list[:0]}}
+	c.sets.again()
+	*c = chainName{name: name, rows: c.rows[:0], ways: c.ways[:0], leaves: c.leaves[:0], sets: c.sets}
 	x.at[name] = c
 	return c
 }
@@ -178,8 +183,7 @@ func (p *path) plain() bool {
 func (p *path) set(name string, inner bool) *Set {
 	set := &Set{RRs: slices.Clone(p.cnames), Cells: p.cells, part: inner}
 	if p.leaf != nil {
-		v4, v6 := p.leaf.addresses(name, math.MaxUint32)
-		set.RRs, set.V4 = append(v4, v6...), len(v4)
+		set.RRs, set.V4 = p.leaf.addresses(name, math.MaxUint32), p.leaf.v4
 	}
 	if set.Cells == nil && p.word != nil {
 		set.Cells = slices.Repeat([]Cells{{Gateway: p.word}}, len(set.RRs))
@@ -234,20 +238,22 @@ func (b *Builder) group(code string) Group {
 	return g
 }
 
+// place is what tells the members of a pool apart.
+type place struct {
+	target string
+	group  int32
+}
+
 // pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true where other data
 // stand at the name.
 func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
-	*p = Pool{Default: None, Fallback: fallbackOf(x.owner), Members: make([]Member, 0, len(c.ways))}
-	type place struct {
-		target string
-		group  int32
-	}
-	var groups places[string]
-	var known places[place]
+	*p = Pool{Default: None, Fallback: fallbackOf(x.owner), Groups: x.groups[:0]}
+	x.codes.again()
+	x.places.again()
 	ways := x.distinct[:0] // those to one target in one group are one
 	for i := range c.ways {
 		way := &c.ways[i]
-		g, found := groups.of(way.code)
+		g, found := x.codes.of(way.code)
 		if !found {
 			p.Groups = append(p.Groups, x.b.group(way.code))
 			x.noteGeo(way.contender, way.code)
@@ -255,17 +261,17 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		if way.deflt && p.Default == None && p.Groups[g].Class != geo.ClassUnknown {
 			p.Default = g
 		}
-		if j, found := known.of(place{way.target(), g}); found {
+		if j, found := x.places.of(place{way.target(), g}); found {
 			ways[j].unite(way)
 			continue
 		}
 		ways = append(ways, *way)
 	}
+	x.groups, x.distinct, p.Groups, p.Members = p.Groups, ways, slices.Clone(p.Groups), make([]Member, 0, len(ways))
 	checked := x.checked || slices.ContainsFunc(ways, path.probed)
 	for i := range ways {
-		p.Members = append(p.Members, x.member(c.name, &ways[i], known.list[i].group, flat, other, checked))
+		p.Members = append(p.Members, x.member(c.name, &ways[i], x.places.list[i].group, flat, other, checked))
 	}
-	x.distinct = ways
 	p.seal(other)
 }
 

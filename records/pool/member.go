@@ -33,15 +33,33 @@ type Member struct {
 	cnames int
 }
 
-// leaf is the addresses of a member, with their TTLs.
+// leaf is the addresses of a member: the records at their own name, of which the first v4 are IPv4.
 type leaf struct {
-	v4, v6     []netip.Addr
-	ttl4, ttl6 uint32
+	rrs []dns.RR
+	v4  int
 }
 
 // addresses returns the records of the leaf at a name, IPv4 first, with TTLs of at most limit.
-func (l *leaf) addresses(name string, limit uint32) (v4, v6 []dns.RR) {
-	return rdata.Addresses(name, min(l.ttl4, limit), l.v4), rdata.Addresses(name, min(l.ttl6, limit), l.v6)
+func (l *leaf) addresses(name string, limit uint32) []dns.RR {
+	all := slices.Clone(l.rrs)
+	for i, rr := range all {
+		if h := rr.Header(); h.Name != name || h.Ttl > limit {
+			all[i] = rdata.CopyHeader(rr)
+			all[i].Header().Name, all[i].Header().Ttl = name, min(h.Ttl, limit)
+		}
+	}
+	return all
+}
+
+// addressOf returns the address that a record of a leaf has.
+func addressOf(rr dns.RR) (a netip.Addr) {
+	switch rr := rr.(type) {
+	case *dns.A:
+		a = netip.AddrFrom4([4]byte(rr.A))
+	case *dns.AAAA:
+		a = netip.AddrFrom16([16]byte(rr.AAAA))
+	}
+	return a
 }
 
 // Source is the object that a member is of.
@@ -68,8 +86,8 @@ func (m *Member) lay(cnames []dns.RR, chain bool, owner string, limit uint32) {
 		m.answers[A], m.answers[AAAA] = cnames, cnames
 		return
 	}
-	v4, v6 := m.leaf.addresses(owner, limit)
-	for fam, rrs := range [...][]dns.RR{A: v4, AAAA: v6} {
+	all := m.leaf.addresses(owner, limit)
+	for fam, rrs := range [...][]dns.RR{A: all[:m.leaf.v4], AAAA: all[m.leaf.v4:]} {
 		if len(rrs) > 0 {
 			m.answers[fam] = slices.Concat(cnames, rrs)
 			m.answers[CNAME] = m.answers[fam][:len(cnames):len(cnames)]
@@ -140,7 +158,7 @@ func (m *Member) checkedClass() Class {
 	if len(m.Cells) > 0 {
 		v4 := len(m.Cells)
 		if m.leaf != nil {
-			v4 = len(m.leaf.v4)
+			v4 = m.leaf.v4
 		}
 		state, forcedDown = Aggregate(m.Cells, v4)
 	}
@@ -152,18 +170,15 @@ func (m *Member) Len() int {
 	if m.leaf == nil {
 		return 1
 	}
-	return len(m.leaf.v4) + len(m.leaf.v6)
+	return len(m.leaf.rrs)
 }
 
 // Address returns the member's i-th address, IPv4 first, or its hostname without the final dot.
 func (m *Member) Address(i int) string {
-	switch {
-	case m.leaf == nil:
+	if m.leaf == nil {
 		return strings.TrimSuffix(m.ID, ".")
-	case i < len(m.leaf.v4):
-		return m.leaf.v4[i].String()
 	}
-	return m.leaf.v6[i-len(m.leaf.v4)].String()
+	return addressOf(m.leaf.rrs[i]).String()
 }
 
 // CellsOf returns the cells that say whether the member's i-th address works.

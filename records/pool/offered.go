@@ -36,7 +36,7 @@ func (b *Builder) fold(name string, list []offered) []offered {
 	}
 	var defaults []rival
 	first := &b.expansion.first
-	*first = places[distinction]{list: first.list[:0]}
+	first.again()
 	var at []int // where the first of each is in kept
 	kept := list[:0]
 	for _, f := range list {
@@ -60,7 +60,10 @@ func (b *Builder) fold(name string, list []offered) []offered {
 			b.yield(name, f, &kept[i])
 		}
 	}
-	pairs := pairsOf(kept)
+	if len(defaults) == 0 {
+		return kept // by far the most
+	}
+	pairs := b.expansion.pairs.of(kept)
 	for _, f := range defaults {
 		if pairs.coded(f.Target) { // others lead there for a code
 			b.yield(name, f.offered, &kept[f.of])

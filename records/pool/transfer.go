@@ -44,13 +44,10 @@ func (s *Set) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 	m := newMeant()
 	for i, rr := range s.RRs {
 		at := rank(s.Cells[i].meant(false))
-		switch rr := rr.(type) {
-		case *dns.A:
-			m.addrs.add(netip.AddrFrom4([4]byte(rr.A)), at)
-		case *dns.AAAA:
-			m.addrs.add(netip.AddrFrom16([16]byte(rr.AAAA)), at)
-		case *dns.CNAME:
-			m.alias.add(rr.Target, at)
+		if alias, is := rr.(*dns.CNAME); is {
+			m.alias.add(alias.Target, at)
+		} else {
+			m.addrs.add(addressOf(rr), at)
 		}
 	}
 	return m.rrsets(name, alone, s.RRs[0].Header().Ttl)
@@ -77,11 +74,8 @@ func (v *View) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 			}
 			continue
 		}
-		for j, a := range o.leaf.v4 {
-			m.addrs.add(a, at(j))
-		}
-		for j, a := range o.leaf.v6 {
-			m.addrs.add(a, at(len(o.leaf.v4)+j))
+		for j, rr := range o.leaf.rrs {
+			m.addrs.add(addressOf(rr), at(j))
 		}
 	}
 	return m.rrsets(name, alone, ttl)

@@ -28,6 +28,9 @@ func (p *places[V]) at(v V) int32 {
 	return -1
 }
 
+// again forgets all values, and keeps the memory for others.
+func (p *places[V]) again() { p.list, p.index = p.list[:0], nil }
+
 // of returns the number of a value, and whether it had one.
 func (p *places[V]) of(v V) (number int32, known bool) {
 	if i := p.at(v); i >= 0 {

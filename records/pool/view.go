@@ -72,9 +72,9 @@ func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
 	case m.Cells == nil || len(rrs) == chain:
 		t.judge(Judged{RRs: rrs[chain:], gateway: m.Gateway, lowest: class})
 	default:
-		cells := m.Cells[:len(m.leaf.v4)]
+		cells := m.Cells[:m.leaf.v4]
 		if fam == AAAA {
-			cells = m.Cells[len(m.leaf.v4):]
+			cells = m.Cells[m.leaf.v4:]
 		}
 		if alive, _ := best(rrs[chain:], cells, t); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)

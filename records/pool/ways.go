@@ -112,7 +112,7 @@ func (c *chainName) leaf(setID string) *leafList {
 
 // waysFrom finds the ways from a name, where those from the names that it leads to are known.
 func (x *expansion) waysFrom(c *chainName) {
-	pairs := pairsOf(c.rows)
+	pairs := x.pairs.of(c.rows)
 	for i := range c.rows {
 		f := &c.rows[i]
 		l := c.leaf(f.SetID)
@@ -144,8 +144,10 @@ type pairs struct {
 	kinds   []struct{ coded, deflt bool } // whether one for clients with a code leads there, and one for all others
 }
 
-// pairsOf returns the hostnames that rows lead to; none where no row is for clients that match no other.
-func pairsOf(rows []offered) (t pairs) {
+// of returns the hostnames that rows lead to, until the next call; none where no row is for clients that match no other.
+func (t *pairs) of(rows []offered) *pairs {
+	t.targets.again()
+	t.kinds = t.kinds[:0]
 	if !slices.ContainsFunc(rows, func(f offered) bool { return f.Geo == endpoint.AnyGeo }) {
 		return t
 	}
@@ -345,10 +347,12 @@ func (l *leafList) add(b *Builder, f *offered) {
 
 // done makes the way to what has been gathered.
 func (l *leafList) done() {
-	l.leaf = &leaf{l.v4.list, l.v6.list, l.v4.ttl, l.v6.ttl}
+	l.leaf = &leaf{append(rdata.Addresses(l.end, l.v4.ttl, l.v4.list), rdata.Addresses(l.end, l.v6.ttl, l.v6.list)...), len(l.v4.list)}
 	only := func(c Cells) bool { return c != Cells{Gateway: l.word} }
-	v4, v6 := l.v4.all(), l.v6.all()
-	if slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
+	if !l.v4.said && !l.v6.said {
+		return // by far the most
+	}
+	if v4, v6 := l.v4.all(), l.v6.all(); slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
 		l.cells = slices.Concat(v4, v6)
 	}
 }
