@@ -3,7 +3,10 @@ package records_test
 import (
 	"fmt"
 	"runtime"
+	"runtime/metrics"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -188,20 +191,26 @@ func BenchmarkStaticChange(b *testing.B) {
 	}
 }
 
-// BenchmarkStructure has a Zone come and go, which compiles everything from nothing: beside Gateways, and beside Records.
+// BenchmarkStructure has a Zone come and go, which compiles everything from nothing: beside Gateways, and beside Records. Meanwhile
+// one object changes again and again: leaf-s is the longest that a change takes. peak-x is the largest heap over the live one
+// before, live-x what the collector found live of it.
 func BenchmarkStructure(b *testing.B) {
-	hosts := objects.NewCluster("bench")
+	hosts, one := objects.NewCluster("bench"), objects.Simple(7)
 	fill(b, hosts, 100_000, simple)
 	static := newStaticZone(b, 1_000_000)
 	for _, of := range []struct {
 		name, origin string
 		c            *api.Cluster
 		opt          *records.Options
-	}{{"gateways=100000", objects.Zone, hosts.Publish(), benchOptions()}, {"rrs=1000000", staticOrigin, &static.cluster, staticOptions()}} {
+		leaf         api.Ref
+	}{
+		{"gateways=100000", objects.Zone, hosts.Publish(), benchOptions(), api.Ref{Kind: api.KindGateway, Name: one.Namespace() + "/" + one.GatewayName()}},
+		{"rrs=1000000", staticOrigin, &static.cluster, staticOptions(), api.Ref{Kind: api.KindRecord, Name: "dns/r0000001"}},
+	} {
 		snap := compile(nil, of.c, of.opt)
 		there := false
 		b.Run(of.name, func(b *testing.B) {
-			var used []float64
+			var used, peaks, lives, leaves []float64
 			for b.Loop() {
 				next, zones := *of.c, of.c.Zones.Edit()
 				if there = !there; there {
@@ -212,11 +221,32 @@ func BenchmarkStructure(b *testing.B) {
 					zones.Set(z.Name, z)
 				}
 				next.Zones, next.Changed = zones.Map(), []api.Ref{{Kind: api.KindZone, Name: "dns/more"}}
-				since := cpu(b)
-				snap = compile(snap, &next, of.opt)
-				used = append(used, (cpu(b) - since).Seconds())
+				leaf := next
+				leaf.Changed = append(slices.Clip(next.Changed), of.leaf)
+				before, since, done := float64(liveHeap()), cpu(b), make(chan *records.Snapshot)
+				go func() { done <- compile(snap, &next, of.opt) }()
+				var made *records.Snapshot
+				var peak, live, longest float64
+				for made == nil {
+					from := time.Now()
+					records.CompileLeaves(snap, api.Objects{Clusters: []*api.Cluster{&leaf}}, of.opt, benchTime)
+					longest = max(longest, time.Since(from).Seconds())
+					heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+					metrics.Read(heap)
+					peak, live = max(peak, float64(heap[0].Value.Uint64())/before), max(live, float64(heap[1].Value.Uint64())/before)
+					select {
+					case made = <-done:
+					case <-time.After(10 * time.Millisecond):
+					}
+				}
+				snap = made
+				used, peaks, lives = append(used, (cpu(b)-since).Seconds()), append(peaks, peak), append(lives, live)
+				leaves = append(leaves, longest)
 			}
 			report(b, "cpu-s", used)
+			report(b, "peak-x", peaks)
+			report(b, "live-x", lives)
+			report(b, "leaf-s", leaves)
 		})
 		runtime.KeepAlive(snap)
 	}
