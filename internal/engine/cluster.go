@@ -20,8 +20,6 @@ type cluster struct {
 	identity string
 	// bySecret is true where Secrets name the cluster, and no line of the Corefile.
 	bySecret bool
-	// leaves is true where the first list of Secrets lacks the one that named the cluster: it goes when the guard's time is over.
-	leaves bool
 	// awaits are the feeds that have to list what the cluster has until it goes: they read in its place.
 	awaits []*feed
 	// heard is when the feeds were last heard of, where something comes from the state on disk.

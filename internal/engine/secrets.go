@@ -24,9 +24,9 @@ const (
 
 // secretsConfig says where the Secrets are that name clusters, and what is done with them.
 type secretsConfig struct {
-	// place is where they are; "" where there is nowhere to look.
-	place string
-	same  feedSettings // of the way to them; text says what is read of the clusters, and written
+	// place is where they are, "" where there is nowhere to look; namespace is the one there.
+	place, namespace string
+	same             feedSettings // of the way to them; text says what is read of the clusters, and written
 	// follow tells of the Secrets until ctx ends, open makes the feed of one that can be used.
 	follow func(ctx context.Context, publish func([]*source.Remote)) error
 	open   func(of *source.Remote) *feed
@@ -35,11 +35,14 @@ type secretsConfig struct {
 // secrets are the Secrets that name clusters (docs/decisions/0026). The engine's mu guards it.
 type secrets struct {
 	secretsConfig
-	cancel    context.CancelFunc // ends follow
-	listed    bool               // they have been listed
-	guard     time.Duration      // how long a cluster stays whose Secret the first list lacks (rule 8.5)
-	elsewhere bool               // they are looked for in another place than before, by the operator's word
-	told      []*source.Remote   // what was published of them last
+	cancel    context.CancelFunc   // ends follow
+	listed    bool                 // they have been listed
+	guard     time.Duration        // how long a cluster stays whose Secret is missing (rule 8.5)
+	elsewhere bool                 // they are looked for in another place than before, by the operator's word
+	told      []*source.Remote     // what was published of them last, and what is missing
+	lacked    []*source.Remote     // those of told that the first list lacks
+	missing   map[string]time.Time // since when one is missing, by name
+	alarm     alarm                // rings when the time of one is over
 	unusable  map[string]*source.Remote
 	faults    map[string]string // why a Secret is not followed, or not in full, by its namespace/name
 	// expecting is true from the start of a process until the Secrets have been listed, and the
@@ -51,7 +54,7 @@ type secrets struct {
 // cannot be used. The caller holds mu.
 func (a *clusters) mayBeNamed(c *cluster) bool {
 	s, name := &a.secrets, c.now.Name
-	return c.bySecret && s.follow != nil && !a.reserved(name) && (!s.listed || s.unusable[name] != nil || c.leaves)
+	return c.bySecret && s.follow != nil && !a.reserved(name) && (!s.listed || s.unusable[name] != nil)
 }
 
 // configureSecrets goes over to what the Corefile says of Secrets now. The caller holds mu.
@@ -66,7 +69,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 	}
 	s.elsewhere = s.elsewhere && !s.listed || moved && s.place != ""
 	if s.secretsConfig = to; moved {
-		s.told, s.unusable, s.faults = nil, nil, nil
+		s.told, s.lacked, s.missing, s.unusable, s.faults = nil, nil, nil, nil, nil
 		s.expecting.Store(to.follow != nil)
 	}
 	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
@@ -77,7 +80,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 		return gone
 	})
 	if s.told != nil {
-		a.turnSecrets(s.told, false)
+		a.applySecrets()
 	}
 }
 
@@ -105,9 +108,8 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	switch {
 	case ctx.Err() != nil: // they are looked for elsewhere now
 	case all != nil:
-		first := !s.listed
-		s.listed, s.told = true, a.withMissing(all)
-		a.turnSecrets(s.told, first)
+		s.told, s.listed = a.withMissing(all), true
+		a.applySecrets()
 	case !s.listed:
 		s.expecting.Store(false)
 	}
@@ -117,43 +119,47 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 }
 
 // missing is what is wrong with a Secret that is missing.
-const missing = "a list lacks it, and its deletion was not reported"
+const missing = "it is missing, and no deletion was reported: restore it, or release its cluster with `guard 0` and a reload"
 
-// withMissing returns all with what missing Secrets held last in their place: they count as ones that cannot be used, for the
-// guard's time (rule 8.5). The caller holds mu.
-func (a *clusters) withMissing(all []*source.Remote) []*source.Remote {
-	s, told := &a.secrets, []*source.Remote{}
-	for _, of := range all {
-		if of.Missing {
-			i := slices.IndexFunc(s.told, func(o *source.Remote) bool { return o.Name == of.Name })
-			if i < 0 || s.guard == 0 {
-				continue
-			}
-			if of = s.told[i]; of.Fault != missing {
-				last := *of
-				of, last.Fault = &last, missing
-				a.after(s.guard, func() { a.dropMissing(&last) })
+// left returns how long a missing Secret counts as one that cannot be used.
+func (s *secrets) left(name string) time.Duration { return s.guard - time.Since(s.missing[name]) }
+
+// withMissing returns all with what is known of missing ones, and with those that the first list lacks: they are missing, too,
+// unless they were elsewhere. The caller holds mu.
+func (a *clusters) withMissing(all []*source.Remote) (told []*source.Remote) {
+	s, since := &a.secrets, make(map[string]time.Time)
+	of := func(list []*source.Remote, name string) int {
+		return slices.IndexFunc(list, func(r *source.Remote) bool { return r.Name == name })
+	}
+	if !s.listed && !s.elsewhere {
+		s.lacked = nil
+		for _, c := range a.known {
+			if name := c.now.Name; c.bySecret {
+				s.lacked = append(s.lacked, &source.Remote{Name: name, Secret: s.namespace + "/" + name, Missing: true, Pools: c.now.Pools})
 			}
 		}
-		told = append(told, of)
 	}
+	s.lacked = slices.DeleteFunc(s.lacked, func(r *source.Remote) bool { return of(all, r.Name) >= 0 })
+	for _, r := range slices.Concat(all, s.lacked) {
+		if r.Missing {
+			if since[r.Name] = s.missing[r.Name]; since[r.Name].IsZero() {
+				since[r.Name] = time.Now()
+			}
+			r = &source.Remote{Name: r.Name, Secret: r.Secret, Missing: true, Pools: r.Pools, Fault: missing}
+			if i := of(s.told, r.Name); i >= 0 {
+				r.Pools = s.told[i].Pools
+			}
+		}
+		told = append(told, r)
+	}
+	s.missing = since
 	return told
 }
 
-// dropMissing lets a Secret go that is missing still.
-func (a *clusters) dropMissing(missing *source.Remote) {
-	a.mu.Lock()
+// applySecrets makes the feeds of Secrets what was told. The caller holds mu, and lets settle follow.
+func (a *clusters) applySecrets() {
 	s := &a.secrets
-	s.told = slices.DeleteFunc(slices.Clone(s.told), func(of *source.Remote) bool { return of == missing })
-	a.turnSecrets(s.told, false)
-	a.settle()
-	a.mu.Unlock()
-}
-
-// turnSecrets makes the feeds of Secrets what all says; first is true for the first list. The caller holds mu, and lets settle follow.
-func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
-	s := &a.secrets
-	wanted := a.chooseSecrets(all)
+	wanted := a.chooseSecrets()
 	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
 		if f.of == nil || wanted[f.name] != nil && wanted[f.name].Same(f.of) && f.same.text == s.same.text {
 			return false
@@ -179,13 +185,33 @@ func (a *clusters) turnSecrets(all []*source.Remote, first bool) {
 	}
 	for _, c := range a.known {
 		if c.bySecret && len(a.feedsOf(c.now.UID)) == 0 {
-			a.leaveSecret(c, first)
+			a.leaveSecret(c)
 		}
+	}
+	var next time.Duration
+	for name := range s.missing {
+		if left := s.left(name); left > 0 && (next == 0 || left < next) {
+			next = left
+		}
+	}
+	if s.alarm.stop(); next > 0 {
+		s.alarm.set(next, a.endMissing)
+	}
+}
+
+// endMissing lets clusters go whose Secrets have been missing for the guard's time.
+func (a *clusters) endMissing() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() == nil {
+		a.applySecrets()
+		a.settle()
+		a.wake.ring()
 	}
 }
 
 // leaveSecret finds out what becomes of a cluster that Secrets named, and which nothing reads now. The caller holds mu.
-func (a *clusters) leaveSecret(c *cluster, first bool) {
+func (a *clusters) leaveSecret(c *cluster) {
 	name := c.now.Name
 	c.awaits = slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
 	of, f := a.secrets.unusable[name], a.reads(name)
@@ -207,16 +233,6 @@ func (a *clusters) leaveSecret(c *cluster, first bool) {
 			c.awaits = append(c.awaits, f)
 		}
 	case a.mayBeNamed(c) || len(c.awaits) > 0:
-	case first && !a.secrets.elsewhere && a.secrets.guard > 0 && !a.reserved(name):
-		a.log.Warningf("cluster %q: its Secret is missing, and no deletion was reported: its names go in %s. "+
-			"Restore the Secret, or release them with `guard 0` and a reload", name, a.secrets.guard)
-		c.leaves = true
-		a.after(a.secrets.guard, func() {
-			a.mu.Lock()
-			c.leaves = false
-			a.settle()
-			a.mu.Unlock()
-		})
 	default:
 		a.log.Infof("cluster %q: no Secret names it any more: it is removed", name)
 	}
@@ -235,10 +251,13 @@ func (a *clusters) reserved(name string) bool {
 	return slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.of == nil && f.name == name })
 }
 
-// chooseSecrets returns those of all that are to be read, by name, and notes what is wrong with the others. One that is read
+// chooseSecrets returns those that were told and are to be read, by name, and notes what is wrong with the others. One that is read
 // goes on with what its Secret held last that could be used. The caller holds mu.
-func (a *clusters) chooseSecrets(all []*source.Remote) (wanted map[string]*source.Remote) {
+func (a *clusters) chooseSecrets() (wanted map[string]*source.Remote) {
 	s := &a.secrets
+	all := slices.DeleteFunc(slices.Clone(s.told), func(of *source.Remote) bool {
+		return of.Missing && (s.left(of.Name) <= 0 || a.reserved(of.Name))
+	})
 	wanted, s.unusable, s.faults = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
 	// Those that are read go first: they would be removed.
 	isRead := func(of *source.Remote) bool { return a.reads(of.Name) != nil }
