@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -89,9 +90,14 @@ func (g *guard) compile(
 		if losses := snap.Losses(tried); tooLarge(losses) {
 			s.missing = kept
 			s.hold(losses, now)
-		} else {
-			snap = tried
+			continue
 		}
+		maps.DeleteFunc(kept, func(_ api.Ref, a absence) bool { return a.held || !now.Before(a.end(g.period)) })
+		if len(kept) > 0 { // what vanished later has its own time
+			s.missing = kept
+			tried = render()
+		}
+		snap = tried
 	}
 	g.noteReload(prev, snap, steps)
 	g.commit(steps, now)
