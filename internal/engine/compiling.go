@@ -71,7 +71,11 @@ func (e *Engine) publish(p *Publication, took time.Duration) {
 	e.base = nil
 	if s.prober != nil {
 		checks := snap.Checks()
-		s.prober.Follow(checks, checks.Changed())
+		changed := checks.Changed()
+		if p.prober = s.prober; was.prober != s.prober {
+			changed = nil // all are new to it
+		}
+		s.prober.Follow(checks, changed)
 		if e.answerable(p) {
 			began := e.Now()
 			e.probing.CompareAndSwap(nil, &began)

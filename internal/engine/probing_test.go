@@ -6,8 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -134,4 +139,39 @@ func TestProbeDenyOfWrappedForms(t *testing.T) {
 			t.Errorf("probe-deny %s: a check may go to %s", deny, addr)
 		}
 	}
+}
+
+// TestNewProberIsGivenAllTargets: a reload that makes a new prober gives it all targets at once, where compiling from nothing takes long,
+// too.
+func TestNewProberIsGivenAllTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		prober := func(checks *atomic.Int64) *health.Prober {
+			return health.NewProber(health.Options{
+				Guard: health.Guard{Deny: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
+				Ended: func(*health.Target, health.Outcome, time.Duration) { checks.Add(1) },
+			})
+		}
+		var first, second atomic.Int64
+		f := &fakeSource{name: "c", place: "api"}
+		r := beginWith(t, "", nil, func(e *Engine, s *settings) { s.prober, e.structure.quick = prober(&first), 0 }, f)
+		c := f.cluster(hosts{"a": "192.0.2.1"})
+		policies := c.Policies.Edit()
+		for name, p := range c.Policies.All() {
+			p.HealthCheck = &api.HealthCheck{Protocol: api.TCP, Port: 80, Interval: time.Second, FailureThreshold: 1, SuccessThreshold: 1}
+			policies.Set(name, p)
+		}
+		c.Policies = policies.Map()
+		for k := range c.Listings {
+			c.Listings[k] = api.Listed
+		}
+		f.send(c)
+		time.Sleep(time.Minute)
+		r.e.structure.next = r.e.Now().Add(time.Hour) // a structure was compiled just now
+		again := beginWith(t, "", r, func(_ *Engine, s *settings) { s.prober, s.opt = prober(&second), simpleOptions(60) }, f)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if first.Load() == 0 || second.Load() == 0 || !again.e.Snapshot().Behind() {
+			t.Errorf("%d checks by the first prober, %d by the second; behind: %v", first.Load(), second.Load(), again.e.Snapshot().Behind())
+		}
+	})
 }

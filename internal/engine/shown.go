@@ -18,6 +18,7 @@ type Publication struct {
 	Snapshot            *records.Snapshot
 	FromState, bySecret []string
 	Made                time.Time
+	prober              *health.Prober // that was given the targets
 }
 
 // Stale reports whether something comes from the state on disk.
