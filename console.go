@@ -211,10 +211,7 @@ func (s *server) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	if unread != "" { // as kubectl apply would say
 		return nil, &inspect.RequestError{Field: "manifests", Text: unread}
 	}
-	before, after, err := e.Imagine(name, applied, api.Application{Stated: stated, Prune: p.Prune, Now: e.Now().Unix()})
-	if err != nil {
-		return nil, err
-	}
+	before, after := e.Imagine(name, applied, api.Application{Stated: stated, Prune: p.Prune, Now: e.Now().Unix()})
 	var space *geo.Space
 	if db := e.Locator(); db != nil {
 		space = db.Space(nil)

@@ -19,8 +19,8 @@ import (
 // result equals that of compiling from nothing, at the cost of the change. now dates serials.
 //
 // Compile never fails: what cannot be served is left out, and the verdict of
-// its object says why (rule 8.1). Only one goroutine at a time may compile from
-// snapshots that descend from one another; reading them meanwhile is fine.
+// its object says why (rule 8.1). One goroutine at a time goes on from a snapshot and those that came of it; others may read them
+// meanwhile, or compile from nothing after one of them.
 func Compile(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if prev != nil && !prev.behind {
 		if set := prev.fits(&in, opt); set != nil {

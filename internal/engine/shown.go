@@ -68,12 +68,12 @@ func (e *Engine) StateWritten() (at time.Time, kept bool) {
 	return at, true
 }
 
-// Imagine returns the snapshot of now, and what would come of it if objects were applied to a cluster.
-func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Application) (before, after *records.Snapshot, err error) {
+// Imagine returns the snapshot of now, and what would come of it if objects were applied to a cluster. Another structure is
+// compiled beside what goes on.
+func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Application) (before, after *records.Snapshot) {
 	e.compiling.Lock()
-	defer e.compiling.Unlock()
 	before = e.Snapshot()
-	in := before.Objects()
+	in, opt := before.Objects(), e.settings().opt
 	clusters := make([]*api.Cluster, len(in.Clusters))
 	for i, c := range in.Clusters {
 		same := *c
@@ -83,5 +83,11 @@ func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Applicati
 		}
 	}
 	in.Clusters, in.AcquiredChanged, in.SerialsChanged = clusters, nil, nil
-	return before, records.Compile(before, in, e.settings().opt, e.Now()), nil
+	if before.Fits(in, opt) {
+		defer e.compiling.Unlock()
+		return before, records.Compile(before, in, opt, e.Now())
+	}
+	own := *opt
+	e.compiling.Unlock()
+	return before, records.Compile(before, in, &own, e.Now())
 }
