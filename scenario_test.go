@@ -238,7 +238,7 @@ func (s *scenario) Keep() map[string]api.Owner {
 	}
 	kept.OwnersChanged = slices.AppendSeq(kept.OwnersChanged, maps.Keys(before))
 	kept.Owners = all.Map()
-	e.TakeKept(kept)
+	e.TakeKept(nil, kept)
 	waitFor(s.t, "snapshot with the registry", func() bool {
 		return maps.Equal(maps.Collect(e.Snapshot().Objects().Acquired.All()), lines)
 	})

@@ -215,7 +215,7 @@ func (r *running) keep(serials api.Serials) {
 
 // take tells the engine what is kept, and has it compile.
 func (r *running) take(kept controller.Kept) {
-	r.e.TakeKept(kept)
+	r.e.TakeKept(nil, kept)
 	synctest.Wait()
 }
 

@@ -17,7 +17,8 @@ import (
 // is that of an engine for which nobody keeps anything. Any goroutine may use it.
 type keeping struct {
 	mu sync.Mutex // guards what follows
-	// cluster is the one in which an elected writer keeps it; "" where nobody does.
+	// writer is the elected one that keeps it, nil where nobody does, and cluster the one in which it does.
+	writer  *controller.Writer
 	cluster string
 	// told is true once it is known what is kept, or that it cannot be read; newest is what
 	// was told last, or, where borrowed is true, what another writer or the state on disk had.
@@ -29,14 +30,13 @@ type keeping struct {
 	compiled uint64
 }
 
-// expect says that an elected writer that is new keeps owners and serials in a cluster; "" is that nobody does. Before the
-// first snapshot nothing is published until TakeKept has been called, as names
-// would go to other objects, and zones begin with serials that are higher than what is kept. Afterwards what another one has
-// told goes on until then.
-func (k *keeping) expect(cluster string) {
+// expect announces the writer that keeps owners and serials in a cluster from now on, "" for none. Before the first snapshot
+// nothing is published until it has told what is kept: names would go to other objects, and zones begin with serials that are
+// higher. Later, what was told before stays in use until then.
+func (k *keeping) expect(w *controller.Writer, cluster string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.cluster, k.told, k.borrowed = cluster, false, k.newest.Known
+	k.writer, k.cluster, k.told, k.borrowed = w, cluster, false, k.newest.Known
 	if k.newest.Generation = 0; cluster == "" { // what there is, is none of this writer's
 		k.replace(controller.Kept{})
 	}
@@ -63,11 +63,15 @@ func (k *keeping) note(owners, serials []string) {
 	}
 }
 
-// TakeKept takes in what is kept now, and has it compiled. While nobody answers who would know, what is known from
-// elsewhere goes on.
-func (e *Engine) TakeKept(kept controller.Kept) {
+// TakeKept takes in what a writer keeps now, and has it compiled, unless another one is expected to. While nobody answers who
+// would know, what is known from elsewhere goes on.
+func (e *Engine) TakeKept(from *controller.Writer, kept controller.Kept) {
 	k := &e.keeping
 	k.mu.Lock()
+	if from != k.writer {
+		k.mu.Unlock()
+		return
+	}
 	k.told = true
 	switch {
 	case !k.borrowed:

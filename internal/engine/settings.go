@@ -150,9 +150,9 @@ func (e *Engine) expectKept(feeds []*feed) {
 	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.keeps })
 	switch {
 	case i < 0:
-		e.keeping.expect("")
+		e.keeping.expect(nil, "")
 	case feeds[i].cancel == nil: // a new one
-		e.keeping.expect(feeds[i].name)
+		e.keeping.expect(feeds[i].writer, feeds[i].name)
 	}
 }
 

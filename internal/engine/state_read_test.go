@@ -153,7 +153,7 @@ func TestStateOfOwners(t *testing.T) {
 		first := beginWith(t, dir, nil, keepsFirst, f)
 		edit := tree.Map[api.Owner]{}.Edit()
 		edit.Set("shared.example.com.", owner)
-		first.e.TakeKept(controller.Kept{Known: true, Owners: edit.Map()})
+		first.e.TakeKept(nil, controller.Kept{Known: true, Owners: edit.Map()})
 		c := f.cluster(hosts{"a": "192.0.2.1", "b": "192.0.2.2"})
 		gateways := c.Gateways.Edit()
 		for name, g := range c.Gateways.All() {
@@ -175,11 +175,11 @@ func TestStateOfOwners(t *testing.T) {
 		for range 2 {
 			again := beginWith(t, dir, nil, keepsFirst, &fakeSource{name: "c", place: "api"})
 			again.expect("from the state", "shared=192.0.2.2")
-			again.e.TakeKept(controller.Kept{Generation: 1, Away: true})
+			again.e.TakeKept(nil, controller.Kept{Generation: 1, Away: true})
 			synctest.Wait()
 			again.expect("no answer from the API server", "shared=192.0.2.2")
 			next := beginWith(t, dir, again, keepsFirst, &fakeSource{name: "c", place: "api"})
-			next.e.TakeKept(controller.Kept{Generation: 1, Away: true})
+			next.e.TakeKept(nil, controller.Kept{Generation: 1, Away: true})
 			synctest.Wait()
 			next.expect("none after a reload", "shared=192.0.2.2")
 			again = next
@@ -191,7 +191,7 @@ func TestStateOfOwners(t *testing.T) {
 		off := begin(t, dir, nil, &fakeSource{name: "c", place: "api"})
 		off.expect("nothing is written back", "shared=192.0.2.1")
 		refused := beginWith(t, dir, nil, keepsFirst, &fakeSource{name: "c", place: "api"})
-		refused.e.TakeKept(controller.Kept{Generation: 1})
+		refused.e.TakeKept(nil, controller.Kept{Generation: 1})
 		synctest.Wait()
 		refused.expect("ConfigMaps may not be read", "shared=192.0.2.1")
 		if _, err := os.Stat(filepath.Join(dir, statefile.Name)); errors.Is(err, os.ErrNotExist) {
@@ -220,4 +220,20 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 			t.Error("nothing was told of the first snapshot")
 		}
 	})
+}
+
+// TestOldWriterIsNotHeard: what the writer of the time before a reload still tells of what is kept does not count.
+func TestOldWriterIsNotHeard(t *testing.T) {
+	e, writer := New(log, nil), new(controller.Writer)
+	e.keeping.expect(writer, "new")
+	owners := tree.Map[api.Owner]{}.Edit()
+	owners.Set("a.", api.Owner{Cluster: "old"})
+	e.TakeKept(nil, controller.Kept{Known: true, Owners: owners.Map(), OwnersChanged: []string{"a."}})
+	if !e.keeping.waits() || e.keeping.newest.Owners.Len() > 0 {
+		t.Errorf("it was heard: %+v", e.keeping.newest)
+	}
+	e.TakeKept(writer, controller.Kept{Known: true})
+	if e.keeping.waits() {
+		t.Error("the new one was not heard")
+	}
 }

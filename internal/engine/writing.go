@@ -46,10 +46,12 @@ func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected
 		Cluster: cluster, Config: rc, Namespace: as.Namespace, Lease: as.Lease, Identity: host + "_" + string(uuid.NewUUID()),
 		QPS: float32(as.QPS), Burst: as.Burst, StatusOnly: as.Mode == "status", Selected: selected, Warnf: e.log.Warningf, Infof: e.log.Infof,
 	}
+	var w *controller.Writer
 	if keeps {
-		opts.Keep, opts.Kept, opts.Unanswered = true, e.TakeKept, e.keptUnanswered
+		opts.Keep, opts.Unanswered = true, e.keptUnanswered
+		opts.Kept = func(kept controller.Kept) { e.TakeKept(w, kept) }
 	}
-	w, err := controller.New(opts)
+	w, err = controller.New(opts)
 	if err != nil {
 		return nil, fmt.Errorf("write back to cluster %q: %w", cluster, err)
 	}
