@@ -64,7 +64,7 @@ race: build kube-apiserver
 	@CGO_ENABLED=1 $(ALIVE) "tests under the race detector" $(TEST) -race -p 2 -skip '$(PROCESSES)' $(RACED)
 
 plain: build kube-apiserver kubectl promtool helm
-	@$(ALIVE) "tests without it" $(TEST) -p 2 ./charts ./test/deploy $$(go list $(PACKAGES) | grep -vxF -e "$$(go list $(RACED))" | grep -v /test/browser$$)
+	@$(ALIVE) "tests without it" $(TEST) -p 2 ./test/deploy $$(go list $(PACKAGES) | grep -vxF -e "$$(go list $(RACED))" | grep -v /test/browser$$)
 
 processes: build kube-apiserver
 	@$(ALIVE) "tests of processes and API servers" $(TEST) -run '$(PROCESSES)' ./test/kube

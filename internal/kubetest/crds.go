@@ -2,6 +2,7 @@ package kubetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -32,7 +33,12 @@ const (
 	Kuadrant
 	// ExternalDNS is a CRD for DNSEndpoints that takes what external-dns's takes.
 	ExternalDNS
+	// Prometheus is what the Prometheus operator installs for what tells Prometheus where to look, and for rules.
+	Prometheus
 )
+
+// prometheusOperator is the module that has the CRDs of Prometheus. Nothing of it is compiled.
+const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.94.1"
 
 // servedDeadline covers a busy machine; a CRD is served after about a second.
 const servedDeadline = 60 * time.Second
@@ -59,23 +65,37 @@ func (s *Server) InstallCRDs(t testing.TB, sets ...CRDs) {
 }
 
 func (s *Server) installCRDs(ctx context.Context, set CRDs) error {
-	pattern := filepath.Join(ModuleRoot(), "config", "crd", "*.yaml")
+	patterns := []string{filepath.Join(ModuleRoot(), "config", "crd", "*.yaml")}
 	switch set {
 	case GatewayAPI:
 		standard, err := gatewayAPIDir()
 		if err != nil {
 			return err
 		}
-		pattern = filepath.Join(standard, "*_gateways.yaml")
+		patterns[0] = filepath.Join(standard, "*_gateways.yaml")
+	case Prometheus:
+		cmd := exec.Command("go", "mod", "download", "-json", prometheusOperator)
+		cmd.Dir = ModuleRoot()
+		out, err := cmd.Output()
+		var module struct{ Dir, Error string }
+		if jsonErr := json.Unmarshal(out, &module); jsonErr != nil || module.Dir == "" {
+			return fmt.Errorf("download %s: %w: %s", prometheusOperator, errors.Join(err, jsonErr), module.Error)
+		}
+		crds := filepath.Join(module.Dir, "example", "prometheus-operator-crd")
+		patterns = []string{filepath.Join(crds, "*monitors.yaml"), filepath.Join(crds, "*rules.yaml")}
 	case ExternalDNS:
-		pattern = filepath.Join(ModuleRoot(), "internal", "kubetest", "testdata", "*.yaml")
+		patterns[0] = filepath.Join(ModuleRoot(), "internal", "kubetest", "testdata", "*.yaml")
 	}
-	files, err := filepath.Glob(pattern)
-	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("no CRDs are called %s", pattern)
-	}
-	if err != nil {
-		return err
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("no CRDs are called %s", pattern)
+		}
+		if err != nil {
+			return err
+		}
+		files = append(files, found...)
 	}
 	var crds []*unstructured.Unstructured
 	for _, file := range files {

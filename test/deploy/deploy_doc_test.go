@@ -22,29 +22,26 @@ import (
 // deployDoc returns a text of docs, and the Corefiles in it.
 func deployDoc(t *testing.T, name string) (text string, corefiles []string) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range doctest.Corefiles.FindAllStringSubmatch(string(content), -1) {
+	text = boottest.ReadFile(t, filepath.Join("docs", name))
+	for _, b := range doctest.Corefiles.FindAllStringSubmatch(text, -1) {
 		corefiles = append(corefiles, b[1])
 	}
 	if len(corefiles) == 0 {
 		t.Fatalf("no Corefile in docs/%s", name)
 	}
-	return string(content), corefiles
+	return text, corefiles
 }
 
-// TestDeployDocCorefiles boots every Corefile of the texts about deployment.
+// TestDeployDocCorefiles boots every Corefile of the texts about deployment, and about moving here.
 func TestDeployDocCorefiles(t *testing.T) {
 	program, config := boottest.CoreDNS(t), boottest.Unreachable(t)
-	for _, name := range []string{"cluster-dns.md", "delegation.md", "client-address.md"} {
+	for _, name := range append(migratingTexts(), "cluster-dns.md", "delegation.md", "client-address.md") {
 		_, corefiles := deployDoc(t, name)
 		for i, c := range corefiles {
 			t.Run(fmt.Sprint(name, " ", i+1), func(t *testing.T) {
-				c = strings.ReplaceAll(c, "pods insecure", "kubeconfig "+config+"\n        pods insecure")
 				file := filepath.Join(t.TempDir(), "Corefile")
-				boottest.WriteFile(t, file, fit(t, c).text)
+				boottest.WriteFile(t, file, fit(t, c, config).text)
+				boottest.ReplaceKubeconfigs(t, file, config)
 				boottest.RunCoreDNS(t, program, file, "KUBECONFIG="+config)
 			})
 		}
@@ -70,12 +67,17 @@ func TestDelegationDoc(t *testing.T) {
 	}
 	boottest.WriteFile(t, filepath.Join(objects, "a.yaml"), fmt.Sprintf(boottest.Gateway, "www.apps.example.com", "203.0.113.10"))
 	program := boottest.CoreDNS(t)
-	child, _ := peertest.RunCoreDNS(t, program, strings.Replace(fit(t, corefiles[0]).text, "kuadrant {", "kuadrant {\nmanifests "+objects, 1))
+	corefile := strings.Replace(fit(t, corefiles[0], "").text, "kuadrant {", "kuadrant {\nmanifests "+objects, 1)
+	child, _ := peertest.RunCoreDNS(t, program, corefile)
 	parent, _ := peertest.RunCoreDNS(t, program, "example.com {\nbind 127.0.0.1\nfile "+filepath.Join(dir, "parent")+"\n}\n")
 	boottest.WaitFor(t, "the child", func() bool { return boottest.AskFirst(child, "www.apps.example.com.") == "203.0.113.10" })
 	boottest.WaitFor(t, "the parent", func() bool { return boottest.AskFirst(parent, "a.example.com.") == "192.0.2.1" })
-	at := func(addr string) string { return "@" + strings.Replace(addr, ":", " -p ", 1) }
-	servers := strings.NewReplacer("@192.0.2.53", at(child), "@198.51.100.53", at(child), "@a.example.com", at(parent))
+	typeAll(t, text, 6, strings.NewReplacer("@192.0.2.53", digs(child), "@198.51.100.53", digs(child), "@a.example.com", digs(parent)))
+}
+
+// typeAll types the lines that a text shows of a terminal, of which there are some at least.
+func typeAll(t *testing.T, text string, least int, servers *strings.Replacer) {
+	t.Helper()
 	commands := 0
 	for _, b := range doctest.Console.FindAllStringSubmatch(text, -1) {
 		for _, c := range doctest.ShownIn(b[1]) {
@@ -86,10 +88,13 @@ func TestDelegationDoc(t *testing.T) {
 			}
 		}
 	}
-	if commands < 6 {
+	if commands < least {
 		t.Errorf("found %d commands", commands)
 	}
 }
+
+// digs returns an address as dig takes it.
+func digs(addr string) string { return "@" + strings.Replace(addr, ":", " -p ", 1) }
 
 // proxied puts a header of version 2 of the PROXY protocol before what a client has
 // sent to a proxy on a transport: 1 for TCP, 2 for UDP.
@@ -150,7 +155,8 @@ func TestClientAddressDoc(t *testing.T) {
 			Replace(fmt.Sprintf(boottest.Gateway, "a.example.com", address)) + "---\n"
 	}
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), objects)
-	corefile := strings.NewReplacer("192.0.2.10/32", "127.0.0.1/32", "nets examples", "manifests "+dir+"\nnets examples").Replace(fit(t, corefiles[at]).text)
+	corefile := strings.NewReplacer("192.0.2.10/32", "127.0.0.1/32", "nets examples", "manifests "+dir+"\nnets examples").
+		Replace(fit(t, corefiles[at], "").text)
 	addr, printed := peertest.RunCoreDNS(t, boottest.CoreDNS(t), corefile)
 	boottest.WaitFor(t, "answer", func() bool { return boottest.AskFirst(addr, "a.example.com.") == "192.0.2.1" })
 	for _, network := range []string{"udp", "tcp"} {

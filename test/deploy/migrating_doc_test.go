@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
@@ -29,6 +27,15 @@ import (
 
 // migratingFrom are the texts about moving here, by what it is from.
 var migratingFrom = []string{"kuadrant", "k8s-gateway", "k8gb", "etcd", "route53"}
+
+// migratingTexts are their names, with that of the text that leads to them.
+func migratingTexts() []string {
+	texts := []string{"migrating.md"}
+	for _, from := range migratingFrom {
+		texts = append(texts, "migrating-"+from+".md")
+	}
+	return texts
+}
 
 // migratingDoc is one of them.
 type migratingDoc struct {
@@ -69,7 +76,7 @@ var clusterLine = regexp.MustCompile(`(?m)^( *)cluster (\w+) \S+\.kubeconfig$`)
 // corefile returns the first Corefile, over the objects in files, with targets that are all up.
 func (d *migratingDoc) corefile(t *testing.T) string {
 	t.Helper()
-	text, lines := strings.Replace(fit(t, d.corefiles[0]).text, "write-back off\n", "\n", 1), "probes off\n"
+	text, lines := strings.Replace(fit(t, d.corefiles[0], "").text, "write-back off\n", "\n", 1), "probes off\n"
 	for _, cluster := range slices.Sorted(maps.Keys(d.dirs)) {
 		lines += "manifests " + d.dirs[cluster] + " " + cluster + "\n"
 	}
@@ -82,36 +89,12 @@ func (d *migratingDoc) corefile(t *testing.T) string {
 	return strings.Replace(text, "kuadrant {\n", "kuadrant {\n"+lines, 1)
 }
 
-// TestMigratingDocCorefiles boots every Corefile of the texts about moving here.
-func TestMigratingDocCorefiles(t *testing.T) {
-	program, config := boottest.CoreDNS(t), boottest.Unreachable(t)
-	texts := []string{"migrating.md"}
-	for _, from := range migratingFrom {
-		texts = append(texts, "migrating-"+from+".md")
-	}
-	for _, name := range texts {
-		_, corefiles := deployDoc(t, name)
-		for i, c := range corefiles {
-			t.Run(fmt.Sprint(name, " ", i+1), func(t *testing.T) {
-				file := filepath.Join(t.TempDir(), "Corefile")
-				boottest.WriteFile(t, file, fit(t, c).text)
-				boottest.ReplaceKubeconfigs(t, file, config)
-				boottest.RunCoreDNS(t, program, file, "KUBECONFIG="+config)
-			})
-		}
-	}
-}
-
 // TestMigratingDocGeo: where a Corefile of a text names a geo database, which is on the servers, the commands of kuadrantctl name one of
 // their own, and else none.
 func TestMigratingDocGeo(t *testing.T) {
-	texts := []string{"migrating.md"}
-	for _, from := range migratingFrom {
-		texts = append(texts, "migrating-"+from+".md")
-	}
 	commands := regexp.MustCompile(`kuadrantctl [a-z]+ [^\n` + "`" + `]*--corefile Corefile[^\n` + "`" + `]*`)
 	found := 0
-	for _, name := range texts {
+	for _, name := range migratingTexts() {
 		text, corefiles := deployDoc(t, name)
 		geo := strings.Contains(corefiles[0], "\n        geoip /")
 		for _, command := range commands.FindAllString(text, -1) {
@@ -180,40 +163,20 @@ func TestMigratingDocAnswers(t *testing.T) {
 	for _, from := range migratingFrom {
 		t.Run(from, func(t *testing.T) {
 			d := readMigratingDoc(t, from)
-			addr, printed := peertest.RunCoreDNS(t, program, d.corefile(t))
+			addr, _ := peertest.RunCoreDNS(t, program, d.corefile(t))
 			boottest.WaitFor(t, "answer", func() bool { return boottest.AskFirst(addr, "shop.apps.example.com.") != "" })
-			commands := 0
-			for _, b := range doctest.Console.FindAllStringSubmatch(d.text, -1) {
-				for _, c := range doctest.ShownIn(b[1]) {
-					commands++
-					c.Line = strings.ReplaceAll(c.Line, "@192.0.2.53", "@"+strings.Replace(addr, ":", " -p ", 1))
-					if got, err := c.Run(""); err != nil || got != c.Want {
-						t.Errorf("%s: %v\n%s\nwant\n%s\n%s", c.Line, err, got, c.Want, printed())
-					}
-				}
-			}
-			if commands < 2 {
-				t.Errorf("found %d commands", commands)
-			}
+			typeAll(t, d.text, 2, strings.NewReplacer("@192.0.2.53", digs(addr)))
 		})
 	}
 }
 
 // TestMigratingDocIsAccepted lets a real API server judge the objects.
 func TestMigratingDocIsAccepted(t *testing.T) {
-	server := kubetest.Shared(t)
-	server.InstallCRDs(t, kubetest.GatewayAPI, kubetest.Kuadrant, kubetest.ExternalDNS)
+	server := judging(t)
 	for _, from := range migratingFrom {
 		d := readMigratingDoc(t, from)
 		for _, b := range doctest.YAML.FindAllStringSubmatch(d.text, -1) {
-			for _, obj := range kubetest.Parse(t, b[1]) {
-				boottest.NeedNamespace(t, server, obj.GetNamespace())
-				// Server-side apply refuses fields that there are not.
-				options := metav1.ApplyOptions{FieldManager: "migrating", Force: true, DryRun: []string{metav1.DryRunAll}}
-				if _, err := server.Resource(t, obj).Apply(t.Context(), obj.GetName(), obj, options); err != nil {
-					t.Errorf("%s: %s %s: %v", from, obj.GetKind(), obj.GetName(), err)
-				}
-			}
+			judge(t, server, from, kubetest.Parse(t, b[1]))
 		}
 	}
 }
@@ -231,7 +194,8 @@ func TestMigratingDocNameByName(t *testing.T) {
 	old, _ := peertest.RunCoreDNS(t, program, "apps.example.com {\nbind 127.0.0.1\nfile "+filepath.Join(dir, "old")+"\n}\n")
 	objects := fmt.Sprintf(boottest.Gateway, "new.apps.example.com", "203.0.113.10")
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), strings.ReplaceAll(objects, "namespace: ns", "namespace: shop"))
-	corefile := strings.NewReplacer("198.51.100.54", old, "write-back off\n", "\n", "kuadrant {\n", "kuadrant {\nmanifests "+dir+"\n").Replace(fit(t, corefiles[at]).text)
+	corefile := strings.NewReplacer("198.51.100.54", old, "write-back off\n", "\n", "kuadrant {\n", "kuadrant {\nmanifests "+dir+"\n").
+		Replace(fit(t, corefiles[at], "").text)
 	addr, _ := peertest.RunCoreDNS(t, program, corefile)
 	for name, want := range map[string]string{"new.apps.example.com.": "203.0.113.10", "old.apps.example.com.": "192.0.2.3"} {
 		boottest.WaitFor(t, name, func() bool { return boottest.AskFirst(addr, name) == want })
@@ -292,6 +256,9 @@ func TestMigratingDocExport(t *testing.T) {
 // TestMigratingDocIndex: docs/migrating.md leads to each text, and each back to it, with what has to be in it.
 func TestMigratingDocIndex(t *testing.T) {
 	index, _ := deployDoc(t, "migrating.md")
+	if texts, err := filepath.Glob("docs/migrating*.md"); err != nil || len(texts) != 1+len(migratingFrom) {
+		t.Fatalf("%q, %v", texts, err)
+	}
 	for _, from := range migratingFrom {
 		name := "migrating-" + from + ".md"
 		text, _ := deployDoc(t, name)
@@ -303,44 +270,6 @@ func TestMigratingDocIndex(t *testing.T) {
 				t.Errorf("docs/%s lacks %q", name, want)
 			}
 		}
-	}
-}
-
-// TestMigratingDocCommands: kuadrantctl has the commands that the texts show, with their flags.
-func TestMigratingDocCommands(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "kuadrantctl")
-	if out, err := exec.Command("go", "build", "-o", program, "./cmd/kuadrantctl").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	texts, err := filepath.Glob("docs/migrating*.md")
-	if err != nil || len(texts) != 1+len(migratingFrom) {
-		t.Fatalf("%q, %v", texts, err)
-	}
-	help := make(map[string]string)
-	flags := 0
-	for _, path := range texts {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile("(?m)kuadrantctl ([a-z]+)([^`\n]*)").FindAllStringSubmatch(string(text), -1) {
-			if help[m[1]] == "" {
-				out, err := exec.Command(program, m[1], "--help").CombinedOutput()
-				if err != nil || !strings.Contains(string(out), "kuadrantctl "+m[1]) {
-					t.Fatalf("%s: kuadrantctl %s --help: %v\n%s", path, m[1], err, out)
-				}
-				help[m[1]] = string(out)
-			}
-			for _, flag := range regexp.MustCompile(` (-[a-z]|--[a-z-]+)\b`).FindAllStringSubmatch(m[2], -1) {
-				flags++
-				if !regexp.MustCompile(`(?m)^ +(-[a-z], )?` + flag[1] + `\b`).MatchString(help[m[1]]) {
-					t.Errorf("%s: kuadrantctl %s has no flag %s", path, m[1], flag[1])
-				}
-			}
-		}
-	}
-	if len(help) < 4 || flags < 20 {
-		t.Errorf("found %d commands with %d flags", len(help), flags)
 	}
 }
 

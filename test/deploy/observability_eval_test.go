@@ -10,66 +10,51 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/common/model"
 	"sigs.k8s.io/yaml"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// promUnitTest is a unit test for promtool, as far as it is used here.
-type promUnitTest struct {
-	RuleFiles []string        `json:"rule_files"`
-	Tests     []promTestGroup `json:"tests"`
-}
-
-type promTestGroup struct {
-	Interval string           `json:"interval"`
-	Series   []promTestSeries `json:"input_series"`
-	Queries  []promTestQuery  `json:"promql_expr_test"`
-}
-
-type promTestSeries struct {
+// promSeries is a series of a unit test for promtool.
+type promSeries struct {
 	Series string `json:"series"`
 	Values string `json:"values"`
 }
 
-type promTestQuery struct {
-	Expr string `json:"expr"`
-	At   string `json:"eval_time"`
-}
-
 // seriesOf returns the series that two servers would have which export what one has, for an hour: what counts grows.
-func seriesOf(all []sample) (series []promTestSeries) {
-	for _, instance := range []string{"a", "b"} {
+func seriesOf(all model.Vector) (series []promSeries) {
+	for _, instance := range []model.LabelValue{"a", "b"} {
 		for _, s := range all {
-			if !strings.HasPrefix(s.metric, "coredns_") {
+			name := string(s.Metric[model.MetricNameLabel])
+			if !strings.HasPrefix(name, "coredns_") {
 				continue
 			}
-			labels := []string{`job="dns"`, fmt.Sprintf("instance=%q", instance)}
-			for _, name := range slices.Sorted(maps.Keys(s.labels)) {
-				labels = append(labels, fmt.Sprintf(`%s="%s"`, name, s.labels[name]))
-			}
+			metric := s.Metric.Clone()
+			metric["job"], metric["instance"] = "dns", instance
 			step := 0
-			if regexp.MustCompile(`_(total|bucket|sum|count)$`).MatchString(s.metric) {
+			if regexp.MustCompile(`_(total|bucket|sum|count)$`).MatchString(name) {
 				step = 1
 			}
-			series = append(series, promTestSeries{s.metric + "{" + strings.Join(labels, ", ") + "}", fmt.Sprintf("%s+%dx60", s.value, step)})
+			series = append(series, promSeries{metric.String(), fmt.Sprintf("%v+%dx60", s.Value, step)})
 		}
 	}
 	return series
 }
 
 // evaluated says what comes of expressions an hour after the series have begun: an error, or samples; nothing for one without any.
-func evaluated(t *testing.T, series []promTestSeries, expressions []string) map[string]string {
+func evaluated(t *testing.T, series []promSeries, expressions []string) map[string]string {
 	t.Helper()
-	group := promTestGroup{Interval: "1m", Series: series}
+	var queries []map[string]string
 	for _, e := range expressions {
-		group.Queries = append(group.Queries, promTestQuery{e, "1h"})
+		queries = append(queries, map[string]string{"expr": e, "eval_time": "1h"})
 	}
 	rules, err := filepath.Abs(rulesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := yaml.Marshal(promUnitTest{[]string{rules}, []promTestGroup{group}})
+	group := map[string]any{"interval": "1m", "input_series": series, "promql_expr_test": queries}
+	text, err := yaml.Marshal(map[string]any{"rule_files": []string{rules}, "tests": []any{group}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,13 +80,13 @@ func evaluated(t *testing.T, series []promTestSeries, expressions []string) map[
 
 // checkEvaluation has Prometheus's own engine evaluate what the dashboard asks for, and what the rules record, over two servers: nothing is an
 // error, and each panel shows something.
-func checkEvaluation(t *testing.T, all []sample, queries []dashboardQuery, rules []alertRule) {
+func checkEvaluation(t *testing.T, all model.Vector, queries []dashboardQuery, rules []alertRule) {
 	t.Helper()
 	series := append(seriesOf(all),
-		promTestSeries{`coredns_kuadrant_leader{job="dns", instance="a", cluster="local"}`, "1x60"},
-		promTestSeries{`coredns_kuadrant_write_backlog{job="dns", instance="a", cluster="local"}`, "7x60"},
-		promTestSeries{`coredns_kuadrant_roomless_names{job="dns", instance="a", cluster="local"}`, "2x60"},
-		promTestSeries{`coredns_kuadrant_notify_failures_total{job="dns", instance="a", to="192.0.2.1:53"}`, "0+1x60"})
+		promSeries{`coredns_kuadrant_leader{job="dns", instance="a", cluster="local"}`, "1x60"},
+		promSeries{`coredns_kuadrant_write_backlog{job="dns", instance="a", cluster="local"}`, "7x60"},
+		promSeries{`coredns_kuadrant_roomless_names{job="dns", instance="a", cluster="local"}`, "2x60"},
+		promSeries{`coredns_kuadrant_notify_failures_total{job="dns", instance="a", to="192.0.2.1:53"}`, "0+1x60"})
 	where := make(map[string]string)
 	for _, q := range queries {
 		if strings.Contains(q.Expr, "ALERTS") || strings.HasPrefix(q.panel, "variable ") {

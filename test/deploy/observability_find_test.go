@@ -4,9 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // podMonitor is what the tests look at of config/observability/podmonitor.yaml.
@@ -39,22 +36,6 @@ type scrapeConfig struct {
 	} `json:"scrape_configs"`
 }
 
-// deployed returns the Deployment of a kustomization.
-func deployed(t *testing.T, dir string) (d appsv1.Deployment) {
-	t.Helper()
-	for _, o := range kustomize(t, dir) {
-		if o.GetKind() != "Deployment" {
-			continue
-		}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &d); err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
-	t.Fatalf("%s has no Deployment", dir)
-	return d
-}
-
 // metaLabel is the name that the service discovery of Prometheus gives to a label of a pod.
 func metaLabel(name string) string {
 	return "__meta_kubernetes_pod_label_" + strings.NewReplacer(".", "_", "/", "_", "-", "_").Replace(name)
@@ -71,8 +52,8 @@ func TestObservabilityFinds(t *testing.T) {
 	if end.Path != "/metrics" || !end.HonorLabels {
 		t.Errorf("%+v", end)
 	}
-	for _, dir := range []string{"config/deploy/public", "config/deploy/cluster-dns"} {
-		d := deployed(t, dir)
+	for dir := range overlays {
+		d := renderOverlay(t, dir).deploy
 		pod := d.Spec.Template
 		if !slices.Contains(m.Spec.NamespaceSelector.MatchNames, d.Namespace) {
 			t.Errorf("%s is in the namespace %s, which is not among %q", dir, d.Namespace, m.Spec.NamespaceSelector.MatchNames)

@@ -2,73 +2,62 @@ package deploy
 
 import (
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/miekg/dns"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// sample is one line of what a server exports.
-type sample struct {
-	metric string
-	labels map[string]string
-	value  string
-}
-
 // scrapeOf reads what a server exports, as Prometheus does.
-func scrapeOf(t *testing.T, addr string) (all []sample) {
+func scrapeOf(t *testing.T, addr string) model.Vector {
 	t.Helper()
 	resp, err := http.Get("http://" + addr + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(text)) {
-		m := regexp.MustCompile(`^(\w+)(?:\{(.*)\})? (\S+)$`).FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil {
-			continue // a comment
-		}
-		s := sample{metric: m[1], labels: make(map[string]string), value: m[3]}
-		for _, l := range regexp.MustCompile(`(\w+)="((?:[^"\\]|\\.)*)"`).FindAllStringSubmatch(m[2], -1) {
-			s.labels[l[1]] = l[2]
-		}
-		all = append(all, s)
+	all, err := expfmt.ExtractSamples(new(expfmt.DecodeOptions), slices.Collect(maps.Values(families))...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
 
-// has tells whether the selector finds a sample. Labels of the scrape, and those that the dashboard's variables choose, count for nothing.
-func (s *queriedSelector) has(all []sample) bool {
-	for _, one := range all {
-		found := one.metric == s.Metric
+// has reports whether the selector finds a sample. Labels of the scrape, and those that the dashboard's variables choose, count for
+// nothing.
+func (s *queriedSelector) has(all model.Vector) bool {
+	return slices.ContainsFunc(all, func(one *model.Sample) bool {
+		found := string(one.Metric[model.MetricNameLabel]) == s.Metric
 		for _, m := range s.Matchers {
+			value := string(one.Metric[model.LabelName(m.Label)])
 			switch {
 			case strings.Contains(m.Value, "$") || !found:
 			case m.Type == "=~":
-				found = regexp.MustCompile(`^(?:` + m.Value + `)$`).MatchString(one.labels[m.Label])
+				found = regexp.MustCompile(`^(?:` + m.Value + `)$`).MatchString(value)
 			case m.Type == "!=":
-				found = one.labels[m.Label] != m.Value
+				found = value != m.Value
 			default:
-				found = m.Type == "=" && one.labels[m.Label] == m.Value
+				found = m.Type == "=" && value == m.Value
 			}
 		}
-		if found {
-			return true
-		}
-	}
-	return false
+		return found
+	})
 }
 
 // unscraped are the metrics that a server without an API server, and without secondaries, does not have.
@@ -122,24 +111,15 @@ func TestObservabilityScrape(t *testing.T) {
 	asked := parsePromQL(t, expressions, nil)
 
 	server, metrics := startScraped(t)
-	scraped := func(metric string, values ...string) bool {
-		found := 0
-		for _, s := range scrapeOf(t, metrics) {
-			if s.metric != metric {
-				continue
-			}
-			for _, value := range values {
-				if s.value == value {
-					found++
-				}
-			}
-		}
-		return found > 0
+	scraped := func(metric model.LabelValue, value model.SampleValue) bool {
+		return slices.ContainsFunc(scrapeOf(t, metrics), func(s *model.Sample) bool {
+			return s.Metric[model.MetricNameLabel] == metric && s.Value == value
+		})
 	}
 	boottest.WaitFor(t, "first answer", func() bool {
 		return boottest.FirstA(boottest.Exchange(t, server, "status.k.example.com.", dns.TypeA)) == "192.0.2.10"
 	})
-	boottest.WaitFor(t, "target that is down", func() bool { return scraped("coredns_kuadrant_target_health", "0") })
+	boottest.WaitFor(t, "target that is down", func() bool { return scraped("coredns_kuadrant_target_health", 0) })
 	boottest.WaitFor(t, "answer that fails open", func() bool {
 		boottest.Exchange(t, server, "checked.k.example.com.", dns.TypeA)
 		down := queriedSelector{Metric: "coredns_kuadrant_requests_steered_total"}
@@ -149,7 +129,7 @@ func TestObservabilityScrape(t *testing.T) {
 	boottest.WaitFor(t, "SERVFAIL", func() bool {
 		return boottest.Exchange(t, server, "c0.apps.zone.example.org.", dns.TypeA).Rcode == dns.RcodeServerFailure
 	})
-	boottest.WaitFor(t, "state on disk", func() bool { return !scraped("coredns_kuadrant_state_written_timestamp_seconds", "0") })
+	boottest.WaitFor(t, "state on disk", func() bool { return !scraped("coredns_kuadrant_state_written_timestamp_seconds", 0) })
 
 	all, looked := scrapeOf(t, metrics), 0
 	recorded := make(map[string]bool)
@@ -181,21 +161,23 @@ func TestObservabilityScrape(t *testing.T) {
 }
 
 // checkLatencyJoin checks that the labels by which the latency is joined with the plugins of a server block are the same on both sides.
-func checkLatencyJoin(t *testing.T, all []sample) {
+func checkLatencyJoin(t *testing.T, all model.Vector) {
 	t.Helper()
-	block := func(s sample) string { return s.labels["server"] + " " + s.labels["zone"] + " " + s.labels["view"] }
-	enabled, joined := make(map[string]bool), make(map[string]bool)
+	block := func(s *model.Sample) model.LabelValue {
+		return s.Metric["server"] + " " + s.Metric["zone"] + " " + s.Metric["view"]
+	}
+	enabled, joined := make(map[model.LabelValue]bool), make(map[model.LabelValue]bool)
 	for _, s := range all {
-		if s.metric == "coredns_plugin_enabled" && s.labels["name"] == "kuadrant" {
+		if s.Metric[model.MetricNameLabel] == "coredns_plugin_enabled" && s.Metric["name"] == "kuadrant" {
 			enabled[block(s)] = true
 		}
 	}
 	for _, s := range all {
-		if s.metric == "coredns_dns_request_duration_seconds_count" && enabled[block(s)] {
-			joined[s.labels["zone"]] = true
+		if s.Metric[model.MetricNameLabel] == "coredns_dns_request_duration_seconds_count" && enabled[block(s)] {
+			joined[s.Metric["zone"]] = true
 		}
 	}
-	for _, zone := range []string{"k.example.com.", "zone.example.org."} {
+	for _, zone := range []model.LabelValue{"k.example.com.", "zone.example.org."} {
 		if !joined[zone] {
 			t.Errorf("no latency of %s is joined with the plugin: %v", zone, enabled)
 		}

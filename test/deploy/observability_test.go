@@ -50,35 +50,14 @@ func readRules(t *testing.T) (all []alertRule) {
 
 func readYAML(t *testing.T, path string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(text, into); err != nil {
+	if err := yaml.Unmarshal([]byte(boottest.ReadFile(t, path)), into); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 }
 
-// promProgram returns the path of a program that `make promtool` builds. The test is skipped where it is missing, and fails
-// in CI.
-func promProgram(t *testing.T, variable, name string) string {
-	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		path = filepath.Join("build", "bin", name)
-	}
-	if _, err := os.Stat(path); err != nil {
-		if os.Getenv("CI") == "true" || os.Getenv("KUADRANT_REQUIRE_PROMTOOL") == "1" {
-			t.Fatalf("there is no %s: %v: run `make promtool`", name, err)
-		}
-		t.Skipf("there is no %s: %v: run `make promtool`", name, err)
-	}
-	return path
-}
-
 func promtool(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	out, err := exec.Command(promProgram(t, "KUADRANT_PROMTOOL", "promtool"), args...).CombinedOutput()
+	out, err := exec.Command(tool(t, "KUADRANT_PROMTOOL", "promtool", "promtool", "KUADRANT_REQUIRE_PROMTOOL"), args...).CombinedOutput()
 	return string(out), err
 }
 
@@ -108,7 +87,7 @@ func parsePromQL(t *testing.T, expressions, series []string) (q queried) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(promProgram(t, "KUADRANT_QUERIES", "queries"))
+	cmd := exec.Command(tool(t, "KUADRANT_QUERIES", "queries", "promtool", "KUADRANT_REQUIRE_PROMTOOL"))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
 	out, err := cmd.Output()
 	if err == nil {

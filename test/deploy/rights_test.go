@@ -115,13 +115,20 @@ func rightsOf(namespace string, rules ...rbacv1.PolicyRule) (all []string) {
 	return all
 }
 
+// kustomized keeps what kustomize has made of directories.
+var kustomized = make(map[string]string)
+
 // kustomize renders a directory.
 func kustomize(t testing.TB, dir string) []*unstructured.Unstructured {
 	t.Helper()
+	if text := kustomized[dir]; text != "" {
+		return kubetest.Parse(t, text)
+	}
 	out, err := exec.Command("go", "tool", "-modfile=tools/go.tool.mod", "kustomize", "build", dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("kustomize build %s: %v\n%s", dir, err, out)
 	}
+	kustomized[dir] = string(out)
 	return kubetest.Parse(t, string(out))
 }
 
@@ -169,11 +176,16 @@ func grants(t *testing.T, objects []*unstructured.Unstructured, namespace, accou
 	return eachVerb(all)
 }
 
-// TestRightsOfVariants: the files give what the lists above say, and nothing else.
+// TestRightsOfVariants: the files give what the lists above say, and nothing else; so do the overlays.
 func TestRightsOfVariants(t *testing.T) {
 	for variant, want := range variants {
 		if got, want := grants(t, kustomize(t, filepath.Join("config", "rbac", variant)), "kuadrant-dns", "kuadrant-dns"), eachVerb(want); !slices.Equal(got, want) {
 			t.Errorf("%s gives\n%s\nwant\n%s", variant, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	for name, o := range overlays {
+		if got, want := grants(t, renderOverlay(t, name).objects, o.namespace, o.account), eachVerb(o.rights); !slices.Equal(got, want) {
+			t.Errorf("%s gives\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }
@@ -341,6 +353,22 @@ func bindTo(t testing.TB, server *kubetest.Server, user string, objects []*unstr
 		})
 	}
 	server.AwaitRights(t, user, roles)
+}
+
+// bindLess binds the roles of a variant to a user, without the rules that give a right; "" for all. There is such a rule.
+func bindLess(t testing.TB, server *kubetest.Server, user, variant, right string) {
+	t.Helper()
+	left := 0
+	bindTo(t, server, user, kustomize(t, filepath.Join("config", "rbac", variant)), func(rights []string) bool {
+		gives := slices.Contains(rights, strings.ReplaceAll(right, " in kuadrant-dns", ""))
+		if gives {
+			left++
+		}
+		return gives
+	})
+	if right != "" && left == 0 {
+		t.Fatalf("no rule gives %s", right)
+	}
 }
 
 // eachResource returns rules that say the same, with one resource or path each.

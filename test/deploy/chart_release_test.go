@@ -1,4 +1,4 @@
-package charts
+package deploy
 
 import (
 	"encoding/json"
@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
@@ -32,13 +33,9 @@ spec: {domainName: example.com., ttl: 300}
 // olderChart is a copy of the chart as it may have been: its CRD of Zones does not know the field ttl yet.
 func olderChart(t *testing.T) string {
 	t.Helper()
-	dir := copied(t)
+	dir := copiedChart(t)
 	file := filepath.Join(dir, "files", "crds", "kubi.zone_zones.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	crd := kubetest.Parse(t, string(text))[0]
+	crd := kubetest.Parse(t, boottest.ReadFile(t, file))[0]
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	for _, v := range versions {
 		path := []string{"schema", "openAPIV3Schema", "properties", "spec", "properties", "ttl"}
@@ -50,7 +47,7 @@ func olderChart(t *testing.T) string {
 	if err := unstructured.SetNestedSlice(crd.Object, versions, "spec", "versions"); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, file, asJSON(t, crd))
+	boottest.WriteFile(t, file, asJSON(t, crd))
 	return dir
 }
 
@@ -74,13 +71,7 @@ func (l *life) try(t *testing.T, args ...string) (string, error) {
 // shell types a command, in an empty folder, with a kubectl that asks this server.
 func (l *life) shell(t *testing.T, command string) string {
 	t.Helper()
-	binary := filepath.Join(kubetest.ModuleRoot(), "build", "bin", "kubectl")
-	if _, err := os.Stat(binary); err != nil {
-		if os.Getenv("CI") == "true" || os.Getenv("KUADRANT_REQUIRE_KUBE") == "1" {
-			t.Fatalf("no kubectl to test with: %v: run `make kubectl`", err)
-		}
-		t.Skipf("no kubectl to test with: %v: run `make kubectl`", err)
-	}
+	binary := tool(t, "", "kubectl", "kubectl", "KUADRANT_REQUIRE_KUBE")
 	cmd := exec.Command("sh", "-c", command)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.server.Kubeconfig, "PATH="+filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"))
@@ -96,11 +87,7 @@ func (l *life) shell(t *testing.T, command string) string {
 // object reads an object of the release's namespace, nil where there is none.
 func (l *life) object(t *testing.T, apiVersion, kind, name string) *unstructured.Unstructured {
 	t.Helper()
-	obj := &unstructured.Unstructured{}
-	obj.SetAPIVersion(apiVersion)
-	obj.SetKind(kind)
-	obj.SetNamespace("kuadrant-dns")
-	got, err := l.server.Resource(t, obj).Get(t.Context(), name, metav1.GetOptions{})
+	got, err := l.server.Resource(t, boottest.Ref(apiVersion, kind, "kuadrant-dns")).Get(t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -139,7 +126,7 @@ func (l *life) applyZone(t *testing.T) bool {
 	t.Helper()
 	obj := kubetest.Parse(t, zoneObject)[0]
 	var err error
-	waitFor(t, "Zones to be served", func() bool {
+	boottest.WaitFor(t, "Zones to be served", func() bool {
 		_, err = l.server.Resource(t, obj).Apply(t.Context(), "z", obj, metav1.ApplyOptions{FieldManager: "test", Force: true})
 		return !apierrors.IsNotFound(err)
 	})
@@ -166,7 +153,7 @@ func TestRelease(t *testing.T) {
 					t.Errorf("the notes lack %q:\n%s", want, out)
 				}
 			}
-			waitFor(t, "the new CRD", func() bool { return l.applyZone(t) })
+			boottest.WaitFor(t, "the new CRD", func() bool { return l.applyZone(t) })
 			if l.ttl(t) != 300 {
 				t.Errorf("the new field is %d", l.ttl(t))
 			}
@@ -273,11 +260,8 @@ func (l *life) checkByHand(t *testing.T, values string) {
 		return strings.TrimSpace(text)
 	}
 	byHand := "printf '%s\\n' 'cluster b down' > overrides && kubectl -n kuadrant-dns create configmap kuadrant-dns-overrides --from-file=overrides --dry-run=client -o yaml | kubectl -n kuadrant-dns apply -f -"
-	health, err := os.ReadFile("../docs/health.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := l.shell(t, regexp.MustCompile(`(?m)^kubectl .*@\.name=="overrides".*$`).FindString(string(health))); got != "kuadrant-dns-overrides\n" {
+	health := boottest.ReadFile(t, "docs/health.md")
+	if got := l.shell(t, regexp.MustCompile(`(?m)^kubectl .*@\.name=="overrides".*$`).FindString(health)); got != "kuadrant-dns-overrides\n" {
 		t.Errorf("docs/health.md has a command that prints %q", got)
 	}
 	l.shell(t, byHand)
@@ -377,18 +361,12 @@ func TestReleaseFromConfigDeploy(t *testing.T) {
 	if values == nil || lines == nil || deletes == nil {
 		t.Fatalf("the README has %q, %q and %q", values, lines, deletes)
 	}
-	old := kustomized(t, filepath.Join("deploy", "public"))
+	old := renderOverlay(t, "public")
 	for _, helm := range helms {
 		t.Run(helm, func(t *testing.T) {
 			helmBinary(t, helm)
 			l := &life{kubetest.Start(t), helm}
-			for _, file := range []string{"config/crd", "config/deploy/public"} {
-				flag := "-k"
-				if file == "config/crd" {
-					flag = "-f"
-				}
-				l.shell(t, "kubectl apply "+flag+" "+filepath.Join(kubetest.ModuleRoot(), file))
-			}
+			l.shell(t, "kubectl apply -f "+moduleDir(t)+"config/crd && kubectl apply -k "+moduleDir(t)+"config/deploy/public")
 			text, flags := written(t, values[1]), strings.Fields(lines[1])
 			flags[slices.Index(flags, "values.yaml")] = text
 			must(t, helm, slices.Concat([]string{"install", "dns", chart, "--kubeconfig", l.server.Kubeconfig}, flags, least)...)
@@ -398,11 +376,7 @@ func TestReleaseFromConfigDeploy(t *testing.T) {
 				t.Errorf("the Corefile is\n%s", r.corefile)
 			}
 			var service corev1.Service
-			for _, obj := range old {
-				if obj.GetKind() == "Service" {
-					decode(t, obj, &service)
-				}
-			}
+			old.only(t, "Service", "", &service)
 			for _, port := range service.Spec.Ports {
 				if r.port(port.TargetPort.StrVal) == 0 {
 					t.Errorf("the old Service leads to port %s, which there is not", port.TargetPort.StrVal)
@@ -414,7 +388,7 @@ func TestReleaseFromConfigDeploy(t *testing.T) {
 			if !strings.Contains(section, "deployment/"+r.deploy.Name+" ") {
 				t.Errorf("the README does not name the Deployment %s", r.deploy.Name)
 			}
-			l.shell(t, "kubectl -n kuadrant-dns delete "+deletes[1]+" kuadrant-dns && kubectl delete -k "+filepath.Join(kubetest.ModuleRoot(), "config", "rbac", "full"))
+			l.shell(t, "kubectl -n kuadrant-dns delete "+deletes[1]+" kuadrant-dns && kubectl delete -k "+moduleDir(t)+"config/rbac/full")
 			if l.object(t, "v1", "Service", "kuadrant-dns") == nil || l.object(t, "apps/v1", "Deployment", r.deploy.Name) == nil || l.object(t, "apps/v1", "Deployment", "kuadrant-dns") != nil {
 				t.Error("of the Service and the Deployments, others have gone than those of the old servers")
 			}

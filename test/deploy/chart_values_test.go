@@ -1,4 +1,4 @@
-package charts
+package deploy
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
@@ -195,8 +194,10 @@ func TestNoSecurityContext(t *testing.T) {
 // TestFilesThatAreMissing: what is to be made of a file of the chart says so where there is none.
 func TestFilesThatAreMissing(t *testing.T) {
 	for name, file := range map[string]string{"prometheusRule": "rules.yaml", "dashboard": "dashboard.json"} {
-		dir := copied(t)
-		removeFile(t, dir, file)
+		dir := copiedChart(t)
+		if err := os.Remove(filepath.Join(dir, "files", file)); err != nil {
+			t.Fatal(err)
+		}
 		out, err := runHelm(t, helms[0], append([]string{"template", "a", dir, "--set", "metrics." + name + ".enabled=true"}, least...)...)
 		if err == nil || !strings.Contains(out, "this chart has no files/"+file) {
 			t.Errorf("%s: %v\n%s", name, err, out)
@@ -248,14 +249,8 @@ func TestSelectors(t *testing.T) {
 
 // TestNullValues: a value that is null counts as empty, or is missed in a message. No template stumbles over it, and none writes it out.
 func TestNullValues(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var values map[string]any
-	if err := yaml.Unmarshal(text, &values); err != nil {
-		t.Fatal(err)
-	}
+	readYAML(t, filepath.Join(chart, "values.yaml"), &values)
 	paths := pathsOf(values, "")
 	if len(paths) < 150 {
 		t.Fatalf("%d values", len(paths))

@@ -1,4 +1,4 @@
-package charts
+package deploy
 
 import (
 	"fmt"
@@ -15,50 +15,47 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// TestHangsTogether: what different objects of a release say of one thing is the same.
+// TestHangsTogether: what different objects, of a release or of an overlay, say of one thing is the same.
 func TestHangsTogether(t *testing.T) {
-	for values := range valuesFiles(t) {
-		t.Run(values, func(t *testing.T) {
-			r := renderFile(t, helms[0], values)
-			r.checkSelectors(t)
-			r.checkPorts(t)
-			r.checkNetwork(t)
-			r.checkEnd(t)
-			r.checkFiles(t)
-			r.checkAccount(t)
-		})
-	}
+	eachRendered(t, func(t *testing.T, r *rendered) {
+		r.checkSelectors(t)
+		r.checkPorts(t)
+		r.checkNetwork(t)
+		r.checkEnd(t)
+		r.checkFiles(t)
+		r.checkAccount(t)
+		r.checkReplicas(t)
+	})
 }
 
 // checkSelectors: everything that selects pods selects those of the Deployment, by the release and the component too.
 func (r *rendered) checkSelectors(t *testing.T) {
 	t.Helper()
 	selectors := map[string]*metav1.LabelSelector{"Deployment": r.deploy.Spec.Selector}
-	for _, obj := range r.of("PodDisruptionBudget") {
-		var budget policyv1.PodDisruptionBudget
-		decode(t, obj, &budget)
+	for _, budget := range all[policyv1.PodDisruptionBudget](t, r, "PodDisruptionBudget") {
 		selectors["PodDisruptionBudget"] = budget.Spec.Selector
 	}
-	for _, obj := range r.of("NetworkPolicy") {
-		var network networkingv1.NetworkPolicy
-		decode(t, obj, &network)
+	for _, network := range all[networkingv1.NetworkPolicy](t, r, "NetworkPolicy") {
 		selectors["NetworkPolicy"] = &network.Spec.PodSelector
 	}
 	for i, c := range r.pod.TopologySpreadConstraints {
 		selectors[fmt.Sprint("spread ", i)] = c.LabelSelector
 	}
-	for _, obj := range r.of("Service") {
-		var service corev1.Service
-		decode(t, obj, &service)
-		selectors["Service "+obj.GetName()] = metav1.SetAsLabelSelector(service.Spec.Selector)
+	for _, service := range all[corev1.Service](t, r, "Service") {
+		selectors["Service "+service.Name] = metav1.SetAsLabelSelector(service.Spec.Selector)
 	}
-	pod := labels.Set(r.deploy.Spec.Template.Labels)
+	pod, component := labels.Set(r.deploy.Spec.Template.Labels), "public"
+	if strings.Contains(r.corefile, "    kubernetes ") {
+		component = "cluster-dns"
+	}
 	for what, selector := range selectors {
 		s, err := metav1.LabelSelectorAsSelector(selector)
-		if err != nil || !s.Matches(pod) || selector.MatchLabels["app.kubernetes.io/instance"] != r.release || selector.MatchLabels["app.kubernetes.io/component"] == "" {
+		if err != nil || !s.Matches(pod) || selector.MatchLabels["app.kubernetes.io/instance"] != r.release ||
+			selector.MatchLabels["app.kubernetes.io/component"] != component {
 			t.Errorf("%s selects %v (%v), pods have %v", what, selector, err, pod)
 		}
 	}
@@ -95,21 +92,19 @@ func (r *rendered) checkPorts(t *testing.T) {
 	if want := []string{"-conf", "/etc/coredns/Corefile", "-dns.port", fmt.Sprint(r.port("dns-udp"))}; !slices.Equal(r.server.Args, want) || r.port("dns-tcp") != r.port("dns-udp") {
 		t.Errorf("arguments %q, want %q", r.server.Args, want)
 	}
-	for _, obj := range r.of("Service") {
-		var service corev1.Service
-		decode(t, obj, &service)
+	for _, service := range all[corev1.Service](t, r, "Service") {
 		open := []string{}
 		for _, p := range service.Spec.Ports {
 			open = append(open, fmt.Sprint(p.Protocol, " ", p.Port, " ", p.TargetPort.StrVal))
 			if r.port(p.TargetPort.StrVal) == 0 {
-				t.Errorf("Service %s leads to port %s, which there is not", obj.GetName(), p.TargetPort.String())
+				t.Errorf("Service %s leads to port %s, which there is not", service.Name, p.TargetPort.String())
 			}
 		}
 		// One address has UDP and TCP, and nothing beside: the page and the metrics are not for the world.
-		if obj.GetName() == r.deploy.Name && !slices.Equal(open, []string{"UDP 53 dns-udp", "TCP 53 dns-tcp"}) {
+		if service.Name == r.deploy.Name && !slices.Equal(open, []string{"UDP 53 dns-udp", "TCP 53 dns-tcp"}) {
 			t.Errorf("the Service has %q", open)
-		} else if obj.GetName() != r.deploy.Name && (len(open) != 1 || service.Spec.Type != corev1.ServiceTypeClusterIP) {
-			t.Errorf("Service %s of type %s has %q", obj.GetName(), service.Spec.Type, open)
+		} else if service.Name != r.deploy.Name && (len(open) != 1 || service.Spec.Type != corev1.ServiceTypeClusterIP) {
+			t.Errorf("Service %s of type %s has %q", service.Name, service.Spec.Type, open)
 		}
 	}
 }
@@ -117,9 +112,7 @@ func (r *rendered) checkPorts(t *testing.T) {
 // checkNetwork: DNS is open to everybody, and no port else.
 func (r *rendered) checkNetwork(t *testing.T) {
 	t.Helper()
-	for _, obj := range r.of("NetworkPolicy") {
-		var network networkingv1.NetworkPolicy
-		decode(t, obj, &network)
+	for _, network := range all[networkingv1.NetworkPolicy](t, r, "NetworkPolicy") {
 		open := make(map[string]bool)
 		for _, rule := range network.Spec.Ingress {
 			for _, p := range rule.Ports {
@@ -144,7 +137,11 @@ func (r *rendered) checkEnd(t *testing.T) {
 	if _, err := fmt.Sscanf(regexp.MustCompile(`lameduck (\d+)s`).FindString(r.corefile), "lameduck %ds", &lameduck); err != nil {
 		t.Fatal(err)
 	}
-	if grace := *r.pod.TerminationGracePeriodSeconds; grace < lameduck+10 {
+	grace := int64(30)
+	if s := r.pod.TerminationGracePeriodSeconds; s != nil {
+		grace = *s
+	}
+	if grace < lameduck+10 {
 		t.Errorf("a pod has %d s to end in, with lameduck of %d s", grace, lameduck)
 	}
 	if p := r.server.ReadinessProbe; int64(p.PeriodSeconds)*int64(p.FailureThreshold) <= lameduck {
@@ -152,7 +149,8 @@ func (r *rendered) checkEnd(t *testing.T) {
 	}
 	// Where a port of the node is needed, a new pod may have to wait for it.
 	own := r.pod.HostNetwork || slices.ContainsFunc(r.server.Ports, func(p corev1.ContainerPort) bool { return p.HostPort > 0 })
-	if u := r.deploy.Spec.Strategy; u.Type != appsv1.RollingUpdateDeploymentStrategyType || own != (u.RollingUpdate.MaxSurge.IntValue() == 0) || own != (u.RollingUpdate.MaxUnavailable.IntValue() == 1) {
+	if u := r.deploy.Spec.Strategy; u.Type == appsv1.RecreateDeploymentStrategyType ||
+		own != (u.RollingUpdate.MaxSurge.IntValue() == 0) || own != (u.RollingUpdate.MaxUnavailable.IntValue() == 1) {
 		t.Errorf("ports of the node are used: %t, and the strategy is %v", own, u.RollingUpdate)
 	}
 }
@@ -161,6 +159,9 @@ func (r *rendered) checkEnd(t *testing.T) {
 // written to but the state.
 func (r *rendered) checkFiles(t *testing.T) {
 	t.Helper()
+	if c := r.server.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem {
+		t.Error("the root file system can be written to")
+	}
 	mounted := make(map[string]bool)
 	for _, m := range r.server.VolumeMounts {
 		r.volume(t, m.Name)
@@ -172,6 +173,10 @@ func (r *rendered) checkFiles(t *testing.T) {
 	for _, v := range r.pod.Volumes {
 		if !mounted[v.Name] {
 			t.Errorf("volume %s is mounted nowhere", v.Name)
+		}
+		// A state has 1 GiB at most, and a new one is written beside it.
+		if e := v.EmptyDir; v.Name == "state" && (e == nil || e.SizeLimit == nil || e.SizeLimit.Value() <= 2<<30) {
+			t.Errorf("the state has room for %v", e)
 		}
 	}
 	files := regexp.MustCompile(`(?m)(?:^| )(/(?:etc|var|geo)/[^ \n]+)`).FindAllStringSubmatch(r.corefile, -1)
@@ -222,21 +227,30 @@ func (r *rendered) checkAccount(t *testing.T) {
 	if given := r.pod.ServiceAccountName == "given"; given != (len(accounts) == 0) || !given && accounts[0].GetName() != r.pod.ServiceAccountName {
 		t.Errorf("pods run as %s, and there are %d accounts", r.pod.ServiceAccountName, len(accounts))
 	}
-	bindings := append(r.of("ClusterRoleBinding"), r.of("RoleBinding")...)
-	for _, b := range bindings {
-		subjects, _, _ := unstructured.NestedSlice(b.Object, "subjects")
-		want := map[string]any{"kind": "ServiceAccount", "name": r.pod.ServiceAccountName, "namespace": r.namespace}
-		if len(subjects) != 1 || fmt.Sprint(subjects[0]) != fmt.Sprint(want) {
-			t.Errorf("%s binds %v, want %v", b.GetName(), subjects, want)
-		}
-	}
-	if len(bindings) == 0 {
-		t.Errorf("%d bindings", len(bindings))
+	if len(grants(t, r.objects, r.namespace, r.pod.ServiceAccountName)) == 0 {
+		t.Error("no rights are bound")
 	}
 }
 
-// TestNames: with the longest names that a release and a namespace may have, the names of objects are still names, and say the same.
+// checkReplicas: there are more servers than may be missing at once, and nobody is sent more than what docs/security.md says.
+func (r *rendered) checkReplicas(t *testing.T) {
+	t.Helper()
+	for _, budget := range all[policyv1.PodDisruptionBudget](t, r, "PodDisruptionBudget") {
+		replicas := int(*r.deploy.Spec.Replicas)
+		missing, err := intstr.GetScaledValueFromIntOrPercent(budget.Spec.MaxUnavailable, replicas, true)
+		if err != nil || replicas < 2 || missing >= replicas {
+			t.Errorf("%d replicas, of which %s may be missing", replicas, budget.Spec.MaxUnavailable)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^ +bufsize 1232$`).MatchString(r.corefile) {
+		t.Error("the Corefile lacks `bufsize 1232`")
+	}
+}
+
+// TestNames: with the longest names that a release and a namespace may have, the names of objects are still
+// names, to a real API server too, and say the same.
 func TestNames(t *testing.T) {
+	server := judging(t)
 	release, namespace := strings.Repeat("r", 53), strings.Repeat("n", 63)
 	for _, args := range [][]string{
 		nil,
@@ -245,8 +259,10 @@ func TestNames(t *testing.T) {
 		{"--set", "nameOverride=r"},
 		{"--set", "nameOverride=" + strings.Repeat("o", 50) + "-" + strings.Repeat("o", 12)},
 	} {
-		args = append(args, "--set", "console.enabled=true,console.tokenSecret.name=a,metrics.serviceMonitor.enabled=true,metrics.dashboard.enabled=true", "--set", "nets.text=a,overrides.text=b")
+		args = append(args, "--set", "console.enabled=true,console.tokenSecret.name=a,nets.text=a,overrides.text=b",
+			"--set", "metrics.serviceMonitor.enabled=true,metrics.dashboard.enabled=true")
 		r := render(t, helms[0], release, namespace, append(args, least...)...)
+		judge(t, server, strings.Join(args, " "), r.objects)
 		for _, obj := range r.objects {
 			problems := validation.IsDNS1123Subdomain(obj.GetName())
 			if group := obj.GroupVersionKind().Group; group == "rbac.authorization.k8s.io" {

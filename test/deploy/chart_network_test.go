@@ -1,4 +1,4 @@
-package charts
+package deploy
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
 // checks are the ports that checks may go to, and API servers where there are checks: never at the addresses that checks never go to.
@@ -50,14 +52,26 @@ func TestLetsOut(t *testing.T) {
 	}
 }
 
-// out tells which ports rules let out, sorted, and whether all addresses may be gone to.
+// out returns the ports that rules let out, sorted, and where: everywhere, or but for the addresses that checks never go to.
 func out(rules []networkingv1.NetworkPolicyEgressRule) (ports []string) {
+	var denied []string
+	for _, p := range health.DefaultDeny {
+		denied = append(denied, p.String())
+	}
+	slices.Sort(denied)
 	for _, rule := range rules {
-		but := ""
+		var closed []string
 		for _, to := range rule.To {
-			if to.IPBlock != nil && slices.Contains(to.IPBlock.Except, "169.254.0.0/16") {
-				but = " but for some"
+			if to.IPBlock != nil {
+				closed = append(closed, to.IPBlock.Except...)
 			}
+		}
+		slices.Sort(closed)
+		but := ""
+		if slices.Equal(closed, denied) {
+			but = " but for some"
+		} else if len(closed) > 0 {
+			but = fmt.Sprintf(" but for %q", closed)
 		}
 		for _, p := range rule.Ports {
 			end := ""

@@ -1,20 +1,34 @@
-package charts
+package deploy
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 func readme(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(chart, "README.md"))
-	if err != nil {
-		t.Fatal(err)
+	return boottest.ReadFile(t, filepath.Join(chart, "README.md"))
+}
+
+// TestQuickStartInstalls: what docs/quick-start.md installs the chart with are values that it takes.
+func TestQuickStartInstalls(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^helm install (\S+) (charts/\S+) --namespace (\S+) --set '(\S+)'$`).FindStringSubmatch(
+		boottest.ReadFile(t, "docs/quick-start.md"))
+	if line == nil {
+		t.Fatal("no helm install")
 	}
-	return string(text)
+	for _, helm := range helms {
+		out := must(t, helm, "template", line[1], filepath.Clean(line[2]), "--namespace", line[3], "--set", line[4])
+		for _, want := range []string{"kind: Deployment", "image: registry.example/kuadrant:v1", "apps.example.com"} {
+			if !strings.Contains(strings.ReplaceAll(out, `"`, ""), want) {
+				t.Errorf("%s makes nothing of %q: it lacks %s", helm, line[4], want)
+			}
+		}
+	}
 }
 
 // TestReadmeHasSections: the sections of the README that messages send people to are there.
@@ -25,11 +39,7 @@ func TestReadmeHasSections(t *testing.T) {
 	}
 	text, named := readme(t), 0
 	for _, file := range files {
-		template, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range regexp.MustCompile(`README\.md, ([A-Z][A-Za-z ]*)`).FindAllStringSubmatch(string(template), -1) {
+		for _, m := range regexp.MustCompile(`README\.md, ([A-Z][A-Za-z ]*)`).FindAllStringSubmatch(boottest.ReadFile(t, file), -1) {
 			named++
 			if !regexp.MustCompile("(?m)^##+ " + m[1] + "$").MatchString(text) {
 				t.Errorf("%s names the section %q, and the README has none", file, m[1])
@@ -89,6 +99,6 @@ func TestReadmeValues(t *testing.T) {
 func written(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "values.yaml")
-	writeFile(t, file, strings.TrimSpace(text)+"\n")
+	boottest.WriteFile(t, file, strings.TrimSpace(text)+"\n")
 	return file
 }

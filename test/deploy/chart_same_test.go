@@ -1,23 +1,23 @@
-package charts
+package deploy
 
 import (
 	"encoding/json"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// overlays are the sets of values that say what a directory of config/deploy says, with the lines of Corefiles that
+// sameAsOverlays are the sets of values that say what a directory of config/deploy says, with the lines of Corefiles that
 // differ: what the chart writes out, and where the kuadrant of the cluster's DNS stands.
-var overlays = map[string]struct{ only, onlyConfig []string }{
+var sameAsOverlays = map[string]struct{ only, onlyConfig []string }{
 	"public": {only: []string{"write-back all", "lease kuadrant-dns/kuadrant-dns"}},
 	// A zone has a server block of its own here, with what each block needs.
 	"cluster-dns": {
@@ -32,7 +32,7 @@ func TestSaysWhatConfigSays(t *testing.T) {
 	server := kubetest.Shared(t)
 	for name := range overlays {
 		t.Run(name, func(t *testing.T) {
-			want, got := kustomized(t, filepath.Join("deploy", name)), renderFile(t, helms[0], name, "--set", "crds.install=false").objects
+			want, got := renderOverlay(t, name), renderFile(t, helms[0], name, "--set", "crds.install=false")
 			for _, kind := range []string{"Deployment", "PodDisruptionBudget", "NetworkPolicy", "Service", "ServiceAccount"} {
 				w, g := specOf(t, server, kind, want), specOf(t, server, kind, got)
 				if w != g {
@@ -45,26 +45,28 @@ func TestSaysWhatConfigSays(t *testing.T) {
 
 // specOf returns the spec of the one object of a kind, and its name and namespace, as a server that it was sent to would keep it. What
 // has to differ is replaced.
-func specOf(t *testing.T, server *kubetest.Server, kind string, objects []*unstructured.Unstructured) string {
+func specOf(t *testing.T, server *kubetest.Server, kind string, r *rendered) string {
 	t.Helper()
-	var found []*unstructured.Unstructured
-	for _, obj := range objects {
-		if obj.GetKind() == kind {
-			found = append(found, obj)
-		}
-	}
+	found := r.of(kind)
 	if len(found) != 1 {
 		return fmt.Sprintf("%d objects", len(found))
 	}
 	obj := found[0].DeepCopy()
-	needNamespace(t, server, obj.GetNamespace())
+	boottest.NeedNamespace(t, server, obj.GetNamespace())
 	if kind == "Deployment" {
 		if err := unstructured.SetNestedField(obj.Object, int64(5), "spec", "revisionHistoryLimit"); err != nil {
 			t.Fatal(err)
 		}
-		setServer(t, obj, map[string]any{"image": "example/kuadrant", "imagePullPolicy": "Always"})
+		containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(containers[0].(map[string]any), map[string]any{"image": "example/kuadrant", "imagePullPolicy": "Always"})
+		if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
+			t.Fatal(err)
+		}
 	}
-	kept, err := server.Resource(t, obj).Apply(t.Context(), obj.GetName(), obj, metav1.ApplyOptions{FieldManager: "charts", Force: true, DryRun: []string{metav1.DryRunAll}})
+	kept, err := server.Resource(t, obj).Apply(t.Context(), obj.GetName(), obj, judged)
 	if err != nil {
 		t.Fatalf("%s %s: %v", kind, obj.GetName(), err)
 	}
@@ -83,21 +85,6 @@ func specOf(t *testing.T, server *kubetest.Server, kind string, objects []*unstr
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// setServer sets fields of the server's container.
-func setServer(t *testing.T, obj *unstructured.Unstructured, fields map[string]any) {
-	t.Helper()
-	containers, _, err := unstructured.NestedSlice(obj.Object, "spec", "template", "spec", "containers")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, v := range fields {
-		containers[0].(map[string]any)[k] = v
-	}
-	if err := unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // withoutRelease takes out of a value what the chart alone has, the label of the release, and puts lists of named things into one order;
@@ -130,13 +117,11 @@ func nameOf(value any) string {
 
 // TestCorefileIsThatOfConfig: the Corefiles have the same lines, but for those that are known.
 func TestCorefileIsThatOfConfig(t *testing.T) {
-	for name, differ := range overlays {
-		text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), "config", "deploy", name, "Corefile"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, got := directives(string(text)), directives(renderFile(t, helms[0], name).corefile)
-		want = append(less(want, differ.onlyConfig), differ.only...)
+	for name, differ := range sameAsOverlays {
+		want := directives(boottest.ReadFile(t, filepath.Join("config", "deploy", name, "Corefile")))
+		got := directives(renderFile(t, helms[0], name).corefile)
+		want = slices.DeleteFunc(want, func(line string) bool { return slices.Contains(differ.onlyConfig, line) })
+		want = append(want, differ.only...)
 		slices.Sort(want)
 		slices.Sort(got)
 		if name == "cluster-dns" { // a block more or less ends in another brace
@@ -159,23 +144,15 @@ func directives(corefile string) (lines []string) {
 	return lines
 }
 
-func less(all, without []string) []string {
-	return slices.DeleteFunc(all, func(s string) bool { return slices.Contains(without, s) })
-}
-
 // TestCRDsAreThoseOfConfig: the chart's CRDs are those of config/crd, but for what Helm knows them by.
 func TestCRDsAreThoseOfConfig(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(kubetest.ModuleRoot(), "config", "crd", "*.yaml"))
+	files, err := filepath.Glob("config/crd/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("found %q, %v", files, err)
 	}
 	want := make(map[string]string)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		crd := kubetest.Parse(t, string(text))[0]
+		crd := kubetest.Parse(t, boottest.ReadFile(t, file))[0]
 		want[crd.GetName()] = asJSON(t, crd)
 	}
 	for _, c := range []struct {

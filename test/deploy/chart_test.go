@@ -1,0 +1,154 @@
+package deploy
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+)
+
+const chart = "charts/kuadrant-coredns"
+
+// helms are the versions of Helm that the chart is for, by their binaries in build/bin.
+var helms = []string{"helm", "helm3"}
+
+// tool returns the path of a program that a target of the Makefile builds, or of the one that a variable names. It skips the test
+// where that is missing, and fails it where the environment says CI=true or has one of the variables in required.
+func tool(t testing.TB, variable, name, target string, required ...string) string {
+	t.Helper()
+	path := os.Getenv(variable)
+	if path == "" {
+		path = filepath.Join("build", "bin", name)
+	}
+	path, err := filepath.Abs(path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err == nil {
+		return path
+	}
+	if os.Getenv("CI") == "true" || slices.ContainsFunc(required, func(v string) bool { return os.Getenv(v) == "1" }) {
+		t.Fatalf("no %s to test with: %v: run `make %s`", name, err, target)
+	}
+	t.Skipf("no %s to test with: %v: run `make %s`", name, err, target)
+	return ""
+}
+
+func helmBinary(t testing.TB, name string) string {
+	t.Helper()
+	return tool(t, "", name, "helm", "KUADRANT_REQUIRE_KUBE")
+}
+
+// runHelm runs a helm without the settings of whoever runs the test, and returns all that it has printed.
+func runHelm(t testing.TB, helm string, args ...string) (string, error) {
+	t.Helper()
+	home := t.TempDir()
+	cmd := exec.Command(helmBinary(t, helm), args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "HELM_") || strings.HasPrefix(v, "KUBECONFIG=")
+	})
+	cmd.Env = append(cmd.Env, "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home, "HELM_PLUGINS="+home)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// must returns the output of a helm that has to succeed.
+func must(t testing.TB, helm string, args ...string) string {
+	t.Helper()
+	out, err := runHelm(t, helm, args...)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", helm, strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// valuesFiles are the sets of values that the chart is tested with, by what their files are called.
+func valuesFiles(t testing.TB) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(chart, "ci", "*-values.yaml"))
+	if err != nil || len(files) < 10 {
+		t.Fatalf("found %q, %v", files, err)
+	}
+	byName := make(map[string]string)
+	for _, f := range files {
+		byName[strings.TrimSuffix(filepath.Base(f), "-values.yaml")] = f
+	}
+	return byName
+}
+
+// copiedChart returns a copy of the chart for a test to change.
+func copiedChart(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), filepath.Base(chart))
+	if err := os.CopyFS(dir, os.DirFS(chart)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// renderFile renders a set of values of the folder ci, with more arguments for helm.
+func renderFile(t testing.TB, helm, values string, args ...string) *rendered {
+	t.Helper()
+	file := valuesFiles(t)[values]
+	if file == "" {
+		t.Fatalf("there is no set of values %q", values)
+	}
+	namespace := "kuadrant-dns"
+	if values == "cluster-dns" {
+		namespace = metav1.NamespaceSystem
+	}
+	return render(t, helm, "kuadrant-dns", namespace, append([]string{"-f", file}, args...)...)
+}
+
+// templated keeps what `helm template` has printed, by its arguments: several tests look at the same objects.
+var templated = make(map[string]string)
+
+// render renders the chart for a release.
+func render(t testing.TB, helm, release, namespace string, args ...string) *rendered {
+	t.Helper()
+	args = append([]string{"template", release, chart, "--namespace", namespace, "--kube-version", "1.36.0"}, args...)
+	key := fmt.Sprintf("%q", append([]string{helm}, args...))
+	if templated[key] == "" {
+		templated[key] = must(t, helm, args...)
+	}
+	return newRendered(t, release, namespace, kubetest.Parse(t, templated[key]))
+}
+
+// TestHelmLints: nothing is wrong with the chart, with each set of values and with none, to both versions of Helm.
+func TestHelmLints(t *testing.T) {
+	for _, helm := range helms {
+		for _, values := range append(slices.Sorted(maps.Values(valuesFiles(t))), "") {
+			args := []string{"lint", "--strict", "--namespace", metav1.NamespaceSystem, chart}
+			if values != "" {
+				args = append(args, "-f", values)
+			}
+			if out := must(t, helm, args...); !strings.Contains(out, "1 chart(s) linted, 0 chart(s) failed") || strings.Contains(out, "[WARNING]") {
+				t.Errorf("%s with %q:\n%s", helm, values, out)
+			}
+		}
+	}
+}
+
+// TestHelmsAgree: both versions of Helm make the same objects.
+func TestHelmsAgree(t *testing.T) {
+	for values := range valuesFiles(t) {
+		byHelm := make(map[string][]string)
+		for _, helm := range helms {
+			for _, obj := range renderFile(t, helm, values).objects {
+				byHelm[helm] = append(byHelm[helm], fmt.Sprint(obj.Object))
+			}
+			slices.Sort(byHelm[helm])
+		}
+		if !slices.Equal(byHelm[helms[0]], byHelm[helms[1]]) {
+			t.Errorf("%s: %s and %s differ", values, helms[0], helms[1])
+		}
+	}
+}
