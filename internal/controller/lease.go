@@ -66,6 +66,7 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 	defer stop()
 	var mu sync.Mutex
 	var led chan struct{} // closed once lead has returned; nil before it is called
+	var over bool         // lead is not called any more
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: l, LeaseDuration: l.w.timing.lease, RenewDeadline: l.w.timing.renew, RetryPeriod: l.w.timing.retry, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -74,8 +75,14 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 				defer cancel()
 				defer context.AfterFunc(ctx, cancel)()
 				mu.Lock()
-				led = make(chan struct{})
+				begins := !over // client-go calls this in a goroutine of its own, and does not wait for it
+				if begins {
+					led = make(chan struct{})
+				}
 				mu.Unlock()
+				if !begins {
+					return
+				}
 				l.writing.Store(true)
 				lead(held)
 				l.writing.Store(false)
@@ -98,6 +105,7 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 	elector.Run(electing)
 	mu.Lock()
 	wait := led
+	over = true
 	mu.Unlock()
 	if wait != nil {
 		<-wait

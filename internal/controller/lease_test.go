@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// lastMoment is a Lease that is won at the moment at which the writer is ended.
+type lastMoment struct {
+	resourcelock.Interface
+	end context.CancelFunc
+}
+
+func (lastMoment) Identity() string   { return "this" }
+func (lastMoment) Describe() string   { return "" }
+func (lastMoment) RecordEvent(string) {}
+
+func (lastMoment) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return nil, nil, apierrors.NewNotFound(schema.GroupResource{}, "")
+}
+
+func (l lastMoment) Create(ctx context.Context, _ resourcelock.LeaderElectionRecord) error {
+	l.end()
+	<-ctx.Done() // the election has been told
+	return nil
+}
+
+func (lastMoment) Update(context.Context, resourcelock.LeaderElectionRecord) error { return nil }
+
+// TestWonAtTheEnd: nothing is written after a writer has ended, though it won the Lease at that moment.
+func TestWonAtTheEnd(t *testing.T) {
+	for range 200 {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, end := context.WithCancel(t.Context())
+			w := &Writer{timing: timing{lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second}}
+			l := &lease{Interface: lastMoment{end: end}, w: w}
+			var ended atomic.Bool
+			l.run(ctx, func(context.Context) {
+				if ended.Load() {
+					t.Error("it leads after its end")
+				}
+			})
+			ended.Store(true)
+			synctest.Wait()
+		})
+	}
+}
