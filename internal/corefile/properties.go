@@ -295,8 +295,14 @@ func (p *parser) lease(args []string) error {
 	if len(validation.IsDNS1123Label(namespace)) > 0 || named && len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return wanted(args, form)
 	}
-	if err := share(&p.cfg.Writing.Namespace, namespace); err != nil || !named {
+	if !named {
+		name = engine.DefaultLease
+	}
+	w := &p.cfg.Writing
+	both := [2]string{w.Namespace, w.Lease}
+	if err := share(&both, [2]string{namespace, name}); err != nil {
 		return err
 	}
-	return share(&p.cfg.Writing.Lease, name)
+	w.Namespace, w.Lease = both[0], both[1]
+	return nil
 }
