@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,50 +169,6 @@ func Metrics(t testing.TB) map[string]float64 {
 func Synced(t testing.TB, cluster string, want float64) {
 	t.Helper()
 	WaitFor(t, fmt.Sprintf("source_synced{%s} of %v", cluster, want), func() bool { return Metrics(t)["source_synced{"+cluster+"}"] == want })
-}
-
-// Questions ask for a name again and again, and note the first answer that is not right.
-type Questions struct {
-	end  chan struct{}
-	done sync.WaitGroup
-	n    int
-	bad  string
-}
-
-// KeepAsking begins to ask for the address of a name; right are the answers that there may be.
-func KeepAsking(addr, name string, right ...string) *Questions {
-	q := &Questions{end: make(chan struct{})}
-	q.done.Go(func() {
-		client := Client("")
-		pace := time.NewTicker(2 * time.Millisecond) // the API servers need the processors too
-		defer pace.Stop()
-		for {
-			select {
-			case <-q.end:
-				return
-			case <-pace.C:
-			}
-			m, _, err := client.Exchange(Question(name, dns.TypeA), addr)
-			got := fmt.Sprint(err)
-			if err == nil {
-				got = AllA(m)
-			}
-			if q.n++; !slices.Contains(right, got) && q.bad == "" {
-				q.bad = got
-			}
-		}
-	})
-	return q
-}
-
-// Check ends the questions, and fails where one was not answered right.
-func (q *Questions) Check(t testing.TB, when string) {
-	t.Helper()
-	close(q.end)
-	q.done.Wait()
-	if q.bad != "" || q.n == 0 {
-		t.Errorf("%s: %d questions, of which one was answered with %q", when, q.n, q.bad)
-	}
 }
 
 // NeedNamespace makes a namespace, which stays: no controller runs that would empty it.

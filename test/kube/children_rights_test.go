@@ -29,8 +29,7 @@ func rightsWithout(resource string) []rbacv1.PolicyRule {
 // and which are the memory of Secrets that are gone (api.md, Providers).
 func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 3)
-	gate := boottest.NewAPIGate(t, w.server)
-	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", faultUser, faultRights()...).BearerToken)
+	gate, _ := w.limited()
 	addr, stop := w.boot(gate.Kubeconfig)
 	w.settles(addr)
 	stop()
@@ -47,11 +46,11 @@ func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
 	}
 	w.server.Apply(t, "{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: ns, name: bad}, spec: {domainName: bad.z.example.com., type: SOA, rdata: x}}\n")
 	boottest.WaitFor(t, "status of a Record, for it writes", func() bool {
-		return boottest.Conditions(boottest.Object(t, w.server, "kubi.zone/v1alpha1", "Record", "ns", "bad")) != ""
+		return w.says("kubi.zone/v1alpha1", "Record", "bad") != ""
 	})
 	boottest.WaitFor(t, "rest", func() bool { return boottest.Metrics(t)["write_backlog{local}"] == 0 })
 	for i := range 3 {
-		t.Logf("policy h%d says %s", i, boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", fmt.Sprint("h", i))))
+		t.Logf("policy h%d says %s", i, w.says("kuadrant.io/v1", "DNSPolicy", fmt.Sprint("h", i)))
 	}
 	for name, uid := range uids {
 		if r := boottest.Object(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", name); r == nil || string(r.GetUID()) != uid {
@@ -77,16 +76,14 @@ spec:
   rootHost: u.example.com
   endpoints: [{dnsName: u.example.com, recordType: A, recordTTL: 60, targets: [192.0.2.77]}]
 `)
-	gate := boottest.NewAPIGate(t, w.server)
-	full := w.server.User(t, "", faultUser, faultRights()...).BearerToken
-	boottest.WriteFile(t, gate.TokenFile, full)
+	gate, full := w.limited()
 	addr, stop := w.boot(gate.Kubeconfig)
 	boottest.Asks(t, addr, "u.example.com.", "192.0.2.77")
 	const owner = "u.example.com. local DNSRecord theirs/r "
 	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(w.kept("owners"), owner) })
 	w.server.Apply(t, boottest.GatewayFile("u", "192.0.2.78"))
 	boottest.WaitFor(t, "word of the conflict", func() bool {
-		return strings.Contains(boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "u")), "Enforced=False")
+		return strings.Contains(w.says("kuadrant.io/v1", "DNSPolicy", "u"), "Enforced=False")
 	})
 	stop()
 
@@ -116,13 +113,11 @@ func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
 	w.server.Apply(t, `{apiVersion: v1, kind: Secret, type: kuadrant.io/coredns, metadata: {namespace: ns, name: creds}, stringData: {ZONES: example.com}}
 ---
 `+strings.Replace(boottest.GatewayFile("s", "192.0.2.77"), "spec: {targetRef", "spec: {providerRefs: [{name: creds}], targetRef", 1))
-	gate := boottest.NewAPIGate(t, w.server)
-	full := w.server.User(t, "", faultUser, faultRights()...).BearerToken
-	boottest.WriteFile(t, gate.TokenFile, full)
+	gate, full := w.limited()
 	addr, stop := w.boot(gate.Kubeconfig)
 	boottest.Asks(t, addr, "s.example.com.", "192.0.2.77")
 	boottest.WaitFor(t, "DNSRecord", func() bool {
-		return boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "s-a")) == "Ready=True/ProviderSuccess"
+		return w.says("kuadrant.io/v1alpha1", "DNSRecord", "s-a") == "Ready=True/ProviderSuccess"
 	})
 	boottest.WaitFor(t, "line with the Secret", func() bool { return strings.Contains(w.kept("owners"), "secret=creds") })
 	secrets := boottest.Ref("v1", "Secret", "ns")
@@ -139,7 +134,7 @@ func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
 	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", "lesser", rightsWithout("gateways")...).BearerToken)
 	_, stop = w.boot(gate.Kubeconfig)
 	boottest.WaitFor(t, "status of a policy, for it writes", func() bool {
-		return boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "s")) != "Accepted=True/Accepted Enforced=True/Enforced"
+		return w.says("kuadrant.io/v1", "DNSPolicy", "s") != "Accepted=True/Accepted Enforced=True/Enforced"
 	})
 	boottest.WaitFor(t, "rest", func() bool { return boottest.Metrics(t)["write_backlog{local}"] == 0 })
 	stop()

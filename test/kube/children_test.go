@@ -3,6 +3,7 @@ package kube
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,77 +13,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // childrenWorld is objects of every form that children can have.
 type childrenWorld struct {
-	api.Cluster
+	*api.Cluster
 }
 
-func (w *childrenWorld) add(namespace, name, uid string, g api.Gateway, p api.DNSPolicy) {
-	g.Name, g.Cluster = namespace+"/"+name, w.Name
-	p.Name, p.Cluster, p.UID, p.Target.Name = namespace+"/"+name, w.Name, uid, name
-	gateways, policies := w.Gateways.Edit(), w.Policies.Edit()
-	gateways.Set(g.Name, &g)
-	policies.Set(p.Name, &p)
-	w.Gateways, w.Policies = gateways.Map(), policies.Map()
-}
-
-// addRecord adds a user's DNSRecord with a check.
-func (w *childrenWorld) addRecord(namespace, name, uid string, check *api.HealthCheck, endpoints ...api.Endpoint) {
-	r := &api.DNSRecord{
-		Meta:     api.Meta{Name: namespace + "/" + name, Cluster: w.Name, UID: uid},
-		RootHost: "g.example.com.", ZoneID: "example.com", HealthCheck: check, Endpoints: endpoints,
+// newChildrenWorld returns the objects of testdata/children.yaml in a namespace.
+func newChildrenWorld(t *testing.T, namespace string) *childrenWorld {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "children.yaml")
+	boottest.ReplaceIn(t, "test/kube/testdata/children.yaml", file, "NAMESPACE", namespace, "LONG", strings.Repeat("long-", 48)+"name")
+	c, _, err := source.ReadManifests(source.DirectoryOptions{Cluster: "c", Logf: t.Errorf, Infof: t.Logf}, strings.NewReader(""), file)
+	if err != nil {
+		t.Fatal(err)
 	}
-	edit := w.DNSRecords.Edit()
-	edit.Set(r.Name, r)
-	w.DNSRecords = edit.Map()
-}
-
-// newChildrenWorld returns policies of a namespace: each strategy, form of host, kind of address, check and provider; and
-// DNSRecords of users.
-func newChildrenWorld(namespace string) *childrenWorld {
-	w := &childrenWorld{api.Cluster{Name: "c", UID: "e4e7d0e6-ea65-4f2c-a9d8-3a2b1c0d9e8f"}}
-	for k := range w.Listings {
-		w.Listings[k] = api.Listed
-	}
-	gateway := func(kind api.AddressType, addresses ...string) (g api.Gateway) {
-		for _, a := range addresses {
-			g.Addresses = append(g.Addresses, api.Address{Type: kind, Value: a})
-		}
-		return g
-	}
-	listeners := func(g api.Gateway, hosts ...string) api.Gateway {
-		for i, h := range hosts {
-			g.Listeners = append(g.Listeners, api.Listener{Name: fmt.Sprint("l", i), Hostname: h, AttachedRoutes: 1, Port: 8443, Protocol: api.TLS})
-		}
-		return g
-	}
-	whole := &api.HealthCheck{
-		Protocol: api.HTTP, Port: 8080, Path: "/?a=b", Host: "check.example.com", Interval: 90 * time.Second, Timeout: 1500 * time.Millisecond,
-		FailureThreshold: 3, SuccessThreshold: 2, Expected: []int{200, 204}, AllowInsecureCertificate: true, HeadersSecret: "headers",
-	}
-	plain := &api.HealthCheck{Protocol: api.HTTPS, Port: 443, Path: "/", Interval: 5 * time.Minute, Timeout: 5 * time.Second, FailureThreshold: 5, SuccessThreshold: 1, Expected: []int{200, 201}}
-	tcp, grpc := *plain, *plain
-	tcp.Protocol, tcp.Path = api.TCP, ""
-	grpc.Protocol, grpc.Path, grpc.Port = api.GRPC, "/my.service/x", 8443
-	w.add(namespace, "simple", "11111111-0000-4000-8000-000000000001", listeners(gateway(api.IPAddress, "192.0.2.1", "2001:db8::"), "a.example.com", "*.w.example.com"), api.DNSPolicy{HealthCheck: whole})
-	w.add(namespace, "names", "11111111-0000-4000-8000-000000000002", listeners(gateway(api.HostnameAddress, "lb_1.example.net", "lb.example.net"), "b.example.com"), api.DNSPolicy{HealthCheck: &tcp})
-	w.add(namespace, "geo", "11111111-0000-4000-8000-000000000003", listeners(gateway(api.IPAddress, "192.0.2.2", "2001:db8::2"), "c.example.com", "*.c.example.com"),
-		api.DNSPolicy{Strategy: api.WeightedGeo, DefaultWeight: 120, Geo: "US-CA", DefaultGeo: "US-CA", HealthCheck: &grpc})
-	w.add(namespace, "many", "11111111-0000-4000-8000-000000000004", listeners(gateway(api.MultiClusterIPAddress, "east/192.0.2.3", "west/192.0.2.4"), "d.example.com"),
-		api.DNSPolicy{Strategy: api.WeightedGeo, HealthCheck: plain})
-	w.add(namespace, "theirs", "11111111-0000-4000-8000-000000000005", listeners(gateway(api.IPAddress, "192.0.2.5"), "e.example.net"), api.DNSPolicy{Provider: api.Provider{Kind: "ExternalDNS", Name: "x"}})
-	long := strings.Repeat("long-", 48) + "name"
-	endpoint := func(name, rtype string, targets ...string) api.Endpoint {
-		return api.Endpoint{DNSName: name, Type: rtype, Targets: targets, Weight: api.NoWeight}
-	}
-	w.addRecord(namespace, "own", "11111111-0000-4000-8000-000000000007", whole, endpoint("g.example.com.", "A", "192.0.2.7"), endpoint("v6.g.example.com.", "AAAA", "2001:db8::7"))
-	w.addRecord(namespace, "own."+long, "11111111-0000-4000-8000-000000000008", &grpc, endpoint("lb.g.example.com.", "CNAME", "lb_2.example.net"))
-	w.add(namespace, long, "11111111-0000-4000-8000-000000000006", listeners(gateway(api.IPAddress, "192.0.2.6"), "f.example.com"), api.DNSPolicy{HealthCheck: plain})
-	return w
+	c.UID = "e4e7d0e6-ea65-4f2c-a9d8-3a2b1c0d9e8f"
+	return &childrenWorld{c}
 }
 
 // children returns what all policies and DNSRecords should have.
@@ -96,7 +48,7 @@ func (w *childrenWorld) children(s *records.Snapshot) (all []api.Child) {
 }
 
 func (w *childrenWorld) compile() *records.Snapshot {
-	c := w.Cluster
+	c := *w.Cluster
 	return records.Compile(nil, api.Objects{Clusters: []*api.Cluster{&c}}, &records.Options{
 		Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL}},
 	}, time.Unix(0, 0))
@@ -130,7 +82,7 @@ func childObject(t *testing.T, c *api.Child) *unstructured.Unstructured {
 func TestChildrenAreAccepted(t *testing.T) {
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t)
-	w := newChildrenWorld(server.Namespace(t))
+	w := newChildrenWorld(t, server.Namespace(t))
 	s := w.compile()
 	all := w.children(s)
 	const dnsRecords, probes = 8, 11

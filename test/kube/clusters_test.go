@@ -3,7 +3,6 @@ package kube
 import (
 	"encoding/base64"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -39,7 +38,7 @@ func TestClustersOfCorefile(t *testing.T) {
 	boottest.Synced(t, "local", 1)
 	boottest.Synced(t, "east", 1)
 
-	load := boottest.KeepAsking(addr, "east.example.com.", "192.0.2.4")
+	load := resolve(t, []*process{{addr: addr}}, map[string][]string{"east.example.com.": {"192.0.2.4"}})
 	if err := east.Freeze(); err != nil { // a cluster that hangs
 		t.Fatal(err)
 	}
@@ -55,7 +54,7 @@ func TestClustersOfCorefile(t *testing.T) {
 	boottest.Asks(t, addr, "no.example.com.", "NXDOMAIN")
 	east.Restart(t)
 	boottest.Synced(t, "east", 1)
-	load.Check(t, "while its cluster was away")
+	load.check(t) // while its cluster was away
 	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.7", "IE", true))
 	boottest.Asks(t, addr, "east.example.com.", "192.0.2.7")
 }
@@ -99,7 +98,7 @@ func TestClustersOfSecrets(t *testing.T) {
 			return log.Has("warning", "Secret dns/east, which names a cluster: ") && log.Has("warning", want)
 		})
 	}
-	load := boottest.KeepAsking(addr, "east.example.com.", "192.0.2.4")
+	load := resolve(t, []*process{{addr: addr}}, map[string][]string{"east.example.com.": {"192.0.2.4"}})
 	main.Apply(t, boottest.ClusterSecret("east", "", "s3cret garbage: ["))
 	problem("neither YAML nor JSON")
 	main.Apply(t, boottest.ClusterSecret("east", "", strings.Replace(good, "token:", "exec: {command: s3cret}, token:", 1)))
@@ -113,7 +112,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	token := east.User(t, "", "renewed", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}, rbacv1.PolicyRule{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}})
 	main.Apply(t, boottest.ClusterSecret("east", "", boottest.KubeconfigFor(t, token)))
 	boottest.Synced(t, "east", 1)
-	load.Check(t, "while the Secret was wrong, and was renewed")
+	load.check(t) // while the Secret was wrong, and was renewed
 	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.9", "IE", true))
 	boottest.Asks(t, addr, "east.example.com.", "192.0.2.9")
 
@@ -149,11 +148,8 @@ func TestClustersOfSecrets(t *testing.T) {
 // TestClustersDoc: the rights and the kubeconfig that docs/clusters.md shows are enough.
 func TestClustersDoc(t *testing.T) {
 	inNamespace(t, "kuadrant-dns")
-	text, err := os.ReadFile("docs/clusters.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rights, form := doctest.YAML.FindStringSubmatch(string(text)), regexp.MustCompile(`(?s)<<EOF\n(.*?)EOF\n`).FindStringSubmatch(string(text))
+	text := boottest.ReadFile(t, "docs/clusters.md")
+	rights, form := doctest.YAML.FindStringSubmatch(text), regexp.MustCompile(`(?s)<<EOF\n(.*?)EOF\n`).FindStringSubmatch(text)
 	if rights == nil || form == nil {
 		t.Fatal("docs/clusters.md has no rights, or no kubeconfig")
 	}
@@ -174,12 +170,7 @@ func TestClustersDoc(t *testing.T) {
 			account = written
 		}
 	}
-	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": account.GetName()}, "spec": map[string]any{}}}
-	got, err := east.Resource(t, account).Create(t.Context(), request, metav1.CreateOptions{}, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, _, _ := unstructured.NestedString(got.Object, "status", "token")
+	token := tokenOf(t, east, account)
 	config := rest.CopyConfig(east.Config)
 	if err := rest.LoadTLSFiles(config); err != nil {
 		t.Fatal(err)
@@ -204,15 +195,11 @@ func TestOverrideWithoutAPIServer(t *testing.T) {
 	server.Apply(t, fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1}, {value: 192.0.2.2"))
 	file := filepath.Join(t.TempDir(), "override")
 	addr := boottest.Kube(t, server.Kubeconfig, "example.com", "override "+file)
-	await := func(want string) {
-		t.Helper()
-		boottest.WaitFor(t, "answer "+want, func() bool { return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
-	}
-	await("192.0.2.1 192.0.2.2")
+	boottest.Asks(t, addr, "a.example.com.", "192.0.2.1 192.0.2.2")
 	server.Kill()
 	boottest.WriteFile(t, file, "target 192.0.2.1 down\n")
-	await("192.0.2.2")
+	boottest.Asks(t, addr, "a.example.com.", "192.0.2.2")
 	boottest.WriteFile(t, file, "")
-	await("192.0.2.1 192.0.2.2")
+	boottest.Asks(t, addr, "a.example.com.", "192.0.2.1 192.0.2.2")
 	server.Restart(t) // for the clean-up of its objects
 }

@@ -2,57 +2,26 @@ package kube
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // faultProcess is the plugin in a process of its own, with its own gate to the API server.
 type faultProcess struct {
-	addr string
+	*process
 	gate *boottest.APIGate
-	cmd  *exec.Cmd
 }
 
 // start runs one until the test ends.
 func (w *faultWorld) start(binary string) *faultProcess {
 	w.t.Helper()
-	dir, port := w.t.TempDir(), peertest.FreePort(w.t)
-	p := &faultProcess{addr: fmt.Sprintf("127.0.0.1:%d", port), gate: boottest.NewAPIGate(w.t, w.server)}
-	corefile := filepath.Join(dir, "Corefile")
-	boottest.WriteFile(w.t, corefile, fmt.Sprintf("example.com:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\nzone-namespaces ns\n%s\n%s\n}\n}\n", port, p.gate.Kubeconfig, w.guard, faultLease))
-	out, err := os.Create(filepath.Join(dir, "log"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer out.Close()
-	p.cmd = exec.Command(binary, "-conf", corefile)
-	p.cmd.Stdout, p.cmd.Stderr = out, out
-	if err := p.cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() {
-		p.end(w.t, syscall.SIGKILL)
-		if text, err := os.ReadFile(out.Name()); err == nil && w.t.Failed() {
-			w.t.Logf("%s", text)
-		}
-	})
-	boottest.WaitFor(w.t, "answer", func() bool { return boottest.AskFirst(p.addr, "h0.example.com.") == w.hosts["h0"] })
+	p := &faultProcess{newProcess(w.t), boottest.NewAPIGate(w.t, w.server)}
+	body := fmt.Sprintf("kuadrant {\nkubeconfig %s\nzone-namespaces ns\n%s\n%s\n}", p.gate.Kubeconfig, w.guard, faultLease)
+	p.process.start(w.t, binary, "example.com", body)
+	p.expects(w.t, "h0.example.com.", w.hosts["h0"])
 	return p
-}
-
-// end ends it, unless that has happened.
-func (p *faultProcess) end(t *testing.T, signal syscall.Signal) {
-	t.Helper()
-	if p.cmd.ProcessState == nil {
-		p.signal(t, signal)
-		_ = p.cmd.Wait()
-	}
 }
 
 func (p *faultProcess) signal(t *testing.T, signal syscall.Signal) {
@@ -103,7 +72,7 @@ func TestFaultReplicaPaused(t *testing.T) {
 		t.Errorf("written by the process that was paused: %q", all[until:])
 	}
 	load.check(t)
-	two.end(t, syscall.SIGTERM)
+	two.end(syscall.SIGTERM)
 	by := len(two.gate.Written(""))
 	w.put("back", "192.0.2.200")
 	w.settles(one.addr)
@@ -111,6 +80,6 @@ func TestFaultReplicaPaused(t *testing.T) {
 		t.Error("the first process has not taken over again")
 	}
 	onOne.check(t)
-	one.end(t, syscall.SIGTERM)
+	one.end(syscall.SIGTERM)
 	w.looksFresh()
 }

@@ -76,13 +76,8 @@ func said(log *boottest.Journal, text string) (n int) {
 // that needs no such right goes on, and what was left undone follows when it is given back.
 func TestFaultVerbTaken(t *testing.T) {
 	w := newFaultWorld(t, 2)
-	gate := boottest.NewAPIGate(t, w.server)
-	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", faultUser, faultRights()...).BearerToken)
-	before := w.goroutines()
+	gate, _ := w.limited()
 	log := boottest.Listen(t)
-	addr, stop := w.boot(gate.Kubeconfig)
-	w.settles(addr)
-	load := w.load(addr, map[string][]string{"h0": {"192.0.2.11", "192.0.2.12"}, "h1": {"NXDOMAIN"}})
 	check := func(denied string, times int) {
 		t.Helper()
 		if n := said(log, denied); n != times {
@@ -90,102 +85,87 @@ func TestFaultVerbTaken(t *testing.T) {
 		}
 	}
 
-	w.grant("dnspolicies/status", "patch")
-	w.put("p0", "192.0.2.100")
-	w.put("p1", "192.0.2.101")
-	const noStatus = "not allowed to write the status of dnspolicies.kuadrant.io"
-	for _, host := range []string{"p0", "p1"} {
-		boottest.Asks(t, addr, host+".example.com.", w.hosts[host])
-		boottest.WaitFor(t, "DNSRecord, which needs no such right", func() bool {
-			return boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", host+"-a")) == "Ready=True/ProviderSuccess"
-		})
-		boottest.WaitFor(t, "attempt for "+host, func() bool { return len(gate.Written("dnspolicies/"+host+"/status 403")) > 1 })
-	}
-	check(noStatus, 1)
-	w.grant("", "")
-	w.settles(addr)
+	w.survives(gate, map[string][]string{"h0": {"192.0.2.11", "192.0.2.12"}, "h1": {"NXDOMAIN"}}, func(addr string) {
+		w.grant("dnspolicies/status", "patch")
+		w.put("p0", "192.0.2.100")
+		w.put("p1", "192.0.2.101")
+		const noStatus = "not allowed to write the status of dnspolicies.kuadrant.io"
+		for _, host := range []string{"p0", "p1"} {
+			boottest.Asks(t, addr, host+".example.com.", w.hosts[host])
+			boottest.WaitFor(t, "DNSRecord, which needs no such right", func() bool {
+				return w.says("kuadrant.io/v1alpha1", "DNSRecord", host+"-a") == "Ready=True/ProviderSuccess"
+			})
+			boottest.WaitFor(t, "attempt for "+host, func() bool { return len(gate.Written("dnspolicies/"+host+"/status 403")) > 1 })
+		}
+		check(noStatus, 1)
+		w.grant("", "")
+		w.settles(addr)
 
-	w.grant("dnsrecords", "create")
-	w.put("p2", "192.0.2.102")
-	w.put("p3", "192.0.2.103")
-	const noRecord = "not allowed to create dnsrecords.kuadrant.io"
-	for _, host := range []string{"p2", "p3"} {
-		boottest.Asks(t, addr, host+".example.com.", w.hosts[host])
-		boottest.WaitFor(t, "status, which needs no such right", func() bool {
-			return boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", host)) == "Accepted=True/Accepted Enforced=True/Enforced"
-		})
-		boottest.WaitFor(t, "attempt for "+host, func() bool { return len(gate.Written("dnsrecords/"+host+"-a 403")) > 1 })
-	}
-	check(noRecord, 1)
-	w.grant("", "")
-	w.settles(addr)
+		w.grant("dnsrecords", "create")
+		w.put("p2", "192.0.2.102")
+		w.put("p3", "192.0.2.103")
+		const noRecord = "not allowed to create dnsrecords.kuadrant.io"
+		for _, host := range []string{"p2", "p3"} {
+			boottest.Asks(t, addr, host+".example.com.", w.hosts[host])
+			boottest.WaitFor(t, "status, which needs no such right", func() bool {
+				return w.says("kuadrant.io/v1", "DNSPolicy", host) == "Accepted=True/Accepted Enforced=True/Enforced"
+			})
+			boottest.WaitFor(t, "attempt for "+host, func() bool { return len(gate.Written("dnsrecords/"+host+"-a 403")) > 1 })
+		}
+		check(noRecord, 1)
+		w.grant("", "")
+		w.settles(addr)
 
-	w.grant("dnspolicies", "list")
-	gate.Cut()
-	const noList = "not allowed to read dnspolicies.kuadrant.io"
-	boottest.WaitFor(t, "word of what cannot be read", func() bool { return said(log, noList) > 0 })
-	w.put("h0", "192.0.2.11")
-	boottest.Asks(t, addr, "h0.example.com.", "192.0.2.11")
-	w.drop("h1")
-	w.put("p4", "192.0.2.104")
-	if record := boottest.Object(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "h1-a"); record == nil {
-		t.Error("the record of a policy that may still be there has gone")
-	}
-	check(noList, 1)
-	w.grant("", "")
-	w.settles(addr)
-	check(noStatus, 1)
-	check(noRecord, 1)
-	load.check(t)
-	stop()
-	w.endsWith(before)
-	w.looksFresh()
+		w.grant("dnspolicies", "list")
+		gate.Cut()
+		const noList = "not allowed to read dnspolicies.kuadrant.io"
+		boottest.WaitFor(t, "word of what cannot be read", func() bool { return said(log, noList) > 0 })
+		w.put("h0", "192.0.2.11")
+		boottest.Asks(t, addr, "h0.example.com.", "192.0.2.11")
+		w.drop("h1")
+		w.put("p4", "192.0.2.104")
+		if record := boottest.Object(t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "h1-a"); record == nil {
+			t.Error("the record of a policy that may still be there has gone")
+		}
+		check(noList, 1)
+		w.grant("", "")
+		w.settles(addr)
+		check(noStatus, 1)
+		check(noRecord, 1)
+	})
 }
 
 // TestFaultTokenRevoked: the account of the plugin is deleted. What reads and what writes say so;
 // answers stay. With a new token in the file all goes on.
 func TestFaultTokenRevoked(t *testing.T) {
 	w := newFaultWorld(t, 2)
-	gate := boottest.NewAPIGate(t, w.server)
-	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", faultUser, faultRights()...).BearerToken)
-	before := w.goroutines()
+	gate, _ := w.limited()
 	log := boottest.Listen(t)
-	addr, stop := w.boot(gate.Kubeconfig)
-	w.settles(addr)
-	load := w.load(addr, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}})
-	account := boottest.Ref("v1", "ServiceAccount", "default")
-	account.SetName(faultUser)
-	accounts := w.server.Resource(t, account)
-	if err := accounts.Delete(t.Context(), faultUser, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	w.put("h0", "192.0.2.11")
-	w.put("new", "192.0.2.100")
-	w.drop("h1")
-	boottest.WaitFor(t, "word of whoever writes", func() bool { return said(log, "lease default/faults: Unauthorized") > 0 })
-	gate.Cut() // the API server looks at the token of a watch when it begins
-	boottest.WaitFor(t, "word of whoever reads", func() bool { return said(log, "refuses the credentials") > 0 })
-	if asked := boottest.Exchange(t, addr, "h0.example.com.", 1); len(asked.Answer) == 0 {
-		t.Errorf("answered with %v", asked)
-	}
-	if _, err := accounts.Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	request := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": map[string]any{"name": faultUser}, "spec": map[string]any{}}}
-	got, err := accounts.Create(t.Context(), request, metav1.CreateOptions{}, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, _, _ := unstructured.NestedString(got.Object, "status", "token")
-	boottest.WriteFile(t, gate.TokenFile, token)
-	w.settles(addr)
-	for _, once := range []string{"lease default/faults: Unauthorized", "refuses the credentials"} {
-		if n := said(log, once); n != 1 {
-			t.Errorf("%q is said %d times: %q", once, n, log.All())
+	w.survives(gate, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}}, func(addr string) {
+		account := boottest.Ref("v1", "ServiceAccount", "default")
+		account.SetName(faultUser)
+		accounts := w.server.Resource(t, account)
+		if err := accounts.Delete(t.Context(), faultUser, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	load.check(t)
-	stop()
-	w.endsWith(before)
-	w.looksFresh()
+		w.put("h0", "192.0.2.11")
+		w.put("new", "192.0.2.100")
+		w.drop("h1")
+		boottest.WaitFor(t, "word of whoever writes", func() bool { return said(log, "lease default/faults: Unauthorized") > 0 })
+		gate.Cut() // the API server looks at the token of a watch when it begins
+		boottest.WaitFor(t, "word of whoever reads", func() bool { return said(log, "refuses the credentials") > 0 })
+		if asked := boottest.Exchange(t, addr, "h0.example.com.", 1); len(asked.Answer) == 0 {
+			t.Errorf("answered with %v", asked)
+		}
+		if _, err := accounts.Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		boottest.WriteFile(t, gate.TokenFile, tokenOf(t, w.server, account))
+		w.settles(addr)
+		for _, once := range []string{"lease default/faults: Unauthorized", "refuses the credentials"} {
+			if n := said(log, once); n != 1 {
+				t.Errorf("%q is said %d times: %q", once, n, log.All())
+			}
+		}
+	})
 }

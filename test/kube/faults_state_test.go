@@ -5,7 +5,6 @@ import (
 	"maps"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/miekg/dns"
@@ -34,8 +33,7 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	defer func() { stop() }()
 	w.settles(addr)
 	// The older policy moves onto the name that the newer one has.
-	older := boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "h0").GetCreationTimestamp().Time
-	boottest.WaitFor(t, "next second", func() bool { return time.Now().UTC().Truncate(time.Second).After(older) })
+	nextSecond(t, boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "h0"))
 	w.put("taken", "192.0.2.100")
 	w.settles(addr)
 	w.server.Apply(t, boottest.GatewayAt("h0", "taken.example.com", w.hosts["h0"]))

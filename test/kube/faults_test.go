@@ -17,28 +17,23 @@ import (
 // before and just after. No query fails, and all that is to be written stands there in the end.
 func TestFaultAPIServerKilled(t *testing.T) {
 	w := newFaultWorld(t, 4)
-	before := w.goroutines()
-	addr, stop := w.boot(w.server.Kubeconfig)
-	w.settles(addr)
-	load := w.load(addr, map[string][]string{"h0": {"192.0.2.11", "192.0.2.21", "192.0.2.31", "192.0.2.41"}, "h1": {"NXDOMAIN", "192.0.2.22"}})
-	w.put("h0", "192.0.2.11")
-	w.put("new", "192.0.2.100")
-	w.server.Kill()
-	w.server.Restart(t)
-	w.put("h0", "192.0.2.21")
-	w.drop("h1")
-	w.settles(addr)
-	w.put("h0", "192.0.2.31")
-	w.put("h1", "192.0.2.22")
-	w.drop("new")
-	w.server.Kill()
-	w.server.Restart(t)
-	w.put("h0", "192.0.2.41")
-	w.settles(addr)
-	load.check(t)
-	stop()
-	w.endsWith(before)
-	w.looksFresh()
+	may := map[string][]string{"h0": {"192.0.2.11", "192.0.2.21", "192.0.2.31", "192.0.2.41"}, "h1": {"NXDOMAIN", "192.0.2.22"}}
+	w.survives(nil, may, func(addr string) {
+		w.put("h0", "192.0.2.11")
+		w.put("new", "192.0.2.100")
+		w.server.Kill()
+		w.server.Restart(t)
+		w.put("h0", "192.0.2.21")
+		w.drop("h1")
+		w.settles(addr)
+		w.put("h0", "192.0.2.31")
+		w.put("h1", "192.0.2.22")
+		w.drop("new")
+		w.server.Kill()
+		w.server.Restart(t)
+		w.put("h0", "192.0.2.41")
+		w.settles(addr)
+	})
 }
 
 // TestFaultWatchesExpire: while the way to the API server is shut objects change, and the API
@@ -47,30 +42,24 @@ func TestFaultAPIServerKilled(t *testing.T) {
 func TestFaultWatchesExpire(t *testing.T) {
 	w := newFaultWorld(t, 4)
 	gate := boottest.NewAPIGate(t, w.server)
-	before := w.goroutines()
-	addr, stop := w.boot(gate.Kubeconfig)
-	w.settles(addr)
-	load := w.load(addr, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}})
-	gate.Set(true)
-	w.put("h0", "192.0.2.11")
-	w.put("new", "192.0.2.100")
-	w.drop("h1")
-	w.server.Restart(t)
-	written := len(gate.Written(""))
-	gate.Set(false)
-	w.settles(addr)
-	if gate.Told410() == 0 {
-		t.Error("no watch was told that it has expired")
-	}
-	for _, write := range gate.Written("")[written:] {
-		if strings.Contains(write, "/h2") || strings.Contains(write, "/h3") {
-			t.Errorf("written again: %s", write)
+	w.survives(gate, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}}, func(addr string) {
+		gate.Set(true)
+		w.put("h0", "192.0.2.11")
+		w.put("new", "192.0.2.100")
+		w.drop("h1")
+		w.server.Restart(t)
+		written := len(gate.Written(""))
+		gate.Set(false)
+		w.settles(addr)
+		if gate.Told410() == 0 {
+			t.Error("no watch was told that it has expired")
 		}
-	}
-	load.check(t)
-	stop()
-	w.endsWith(before)
-	w.looksFresh()
+		for _, write := range gate.Written("")[written:] {
+			if strings.Contains(write, "/h2") || strings.Contains(write, "/h3") {
+				t.Errorf("written again: %s", write)
+			}
+		}
+	})
 }
 
 // TestFaultEtcdRestored: etcd is put back to an older state while the plugin writes. What is

@@ -1,14 +1,11 @@
 package kube
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -77,6 +74,33 @@ func (w *faultWorld) boot(kubeconfig string, more ...string) (addr string, stop 
 	return boottest.StartKube(w.t, kubeconfig, "example.com", append(more, "zone-namespaces ns", w.guard, faultLease)...)
 }
 
+// survives runs the plugin, through the gate where there is one, and asks it for all hosts while something fails. In the end all is
+// written, a fresh look finds nothing more to write, and no goroutine is left. may has further answers that are right, by host.
+func (w *faultWorld) survives(gate *boottest.APIGate, may map[string][]string, fails func(addr string)) {
+	w.t.Helper()
+	kubeconfig := w.server.Kubeconfig
+	if gate != nil {
+		kubeconfig = gate.Kubeconfig
+	}
+	before := w.goroutines()
+	addr, stop := w.boot(kubeconfig)
+	w.settles(addr)
+	load := w.load(addr, may)
+	fails(addr)
+	load.check(w.t)
+	stop()
+	w.endsWith(before)
+	w.looksFresh()
+}
+
+// limited returns a gate with a token of the account faultUser, which has the rights that the plugin needs, and that token.
+func (w *faultWorld) limited() (gate *boottest.APIGate, token string) {
+	w.t.Helper()
+	gate, token = boottest.NewAPIGate(w.t, w.server), w.server.User(w.t, "", faultUser, faultRights()...).BearerToken
+	boottest.WriteFile(w.t, gate.TokenFile, token)
+	return gate, token
+}
+
 // fault says what of a host is not as it should be at the API server; "" for nothing.
 func (w *faultWorld) fault(host string) string {
 	policy := boottest.Object(w.t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", host)
@@ -87,7 +111,7 @@ func (w *faultWorld) fault(host string) string {
 	if got, want := boottest.Conditions(record), "Ready=True/ProviderSuccess"; got != want {
 		return fmt.Sprintf("DNSRecord of %s says %q", host, got)
 	}
-	if got := boottest.Conditions(boottest.Object(w.t, w.server, "gateway.networking.k8s.io/v1", "Gateway", "ns", host)); !strings.Contains(got, "kuadrant.io/DNSPolicyAffected=True/Accepted") {
+	if got := w.says("gateway.networking.k8s.io/v1", "Gateway", host); !strings.Contains(got, "kuadrant.io/DNSPolicyAffected=True/Accepted") {
 		return fmt.Sprintf("Gateway %s says %q", host, got)
 	}
 	for _, obj := range []*unstructured.Unstructured{policy, record} {
@@ -113,12 +137,45 @@ func (w *faultWorld) fault(host string) string {
 // kept returns the text of a ConfigMap of the plugin's: owners or serials.
 func (w *faultWorld) kept(field string) string {
 	name := map[string]string{"owners": "faults-owners-0", "serials": "faults-serials"}[field]
-	m := boottest.Object(w.t, w.server, "v1", "ConfigMap", "default", name)
+	return kept(w.t, w.server, "default", name)
+}
+
+// says returns the conditions of an object in the namespace of all.
+func (w *faultWorld) says(apiVersion, kind, name string) string {
+	w.t.Helper()
+	return boottest.Conditions(boottest.Object(w.t, w.server, apiVersion, kind, "ns", name))
+}
+
+// tokenOf asks for a token of a ServiceAccount.
+func tokenOf(t *testing.T, server *kubetest.Server, account *unstructured.Unstructured) string {
+	t.Helper()
+	request := boottest.Ref("authentication.k8s.io/v1", "TokenRequest", "")
+	request.SetName(account.GetName())
+	request.Object["spec"] = map[string]any{}
+	got, err := server.Resource(t, account).Create(t.Context(), request, metav1.CreateOptions{}, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, _ := unstructured.NestedString(got.Object, "status", "token")
+	return token
+}
+
+// kept returns what a ConfigMap of the plugin's has, owners or serials; "" where there is none.
+func kept(t *testing.T, server *kubetest.Server, namespace, name string) string {
+	t.Helper()
+	m := boottest.Object(t, server, "v1", "ConfigMap", namespace, name)
 	if m == nil {
 		return ""
 	}
-	text, _, _ := unstructured.NestedString(m.Object, "data", field)
-	return text
+	data, _, _ := unstructured.NestedStringMap(m.Object, "data")
+	return data["owners"] + data["serials"]
+}
+
+// nextSecond waits until what is made is younger than an object: ages count in seconds.
+func nextSecond(t *testing.T, than *unstructured.Unstructured) {
+	t.Helper()
+	made := than.GetCreationTimestamp().Time
+	boottest.WaitFor(t, "next second", func() bool { return time.Now().UTC().Truncate(time.Second).After(made) })
 }
 
 // list returns the objects of a kind in the namespace of all.
@@ -207,92 +264,20 @@ func (w *faultWorld) looksFresh() {
 	}
 }
 
-// faultLoad asks for all hosts of a faultWorld without a break, for a name that there is not,
-// and for serials.
-type faultLoad struct {
-	stop   context.CancelFunc
-	done   sync.WaitGroup
-	mu     sync.Mutex
-	asked  int
-	faults []string
-}
-
-// load begins to ask. may has further answers that are right, by host; "" is the right answer
-// for the name that there is not.
-func (w *faultWorld) load(addr string, may map[string][]string) *faultLoad {
-	l := new(faultLoad)
-	ctx, stop := context.WithCancel(w.t.Context())
-	l.stop = stop
-	right := map[string][]string{"no": {"NXDOMAIN"}, "a.z": {"192.0.2.250"}}
+// load asks for all hosts without a break, for a name that there is not, and for serials, until check is called. may has further
+// answers that are right, by host; "no" is the name that there is not.
+func (w *faultWorld) load(addr string, may map[string][]string) *resolver {
+	right := map[string][]string{"no.example.com.": {"NXDOMAIN"}, "a.z.example.com.": {"192.0.2.250"}}
+	add := func(host string, answers ...string) {
+		right[host+".example.com."] = append(right[host+".example.com."], answers...)
+	}
 	for host, address := range w.hosts {
-		right[host] = append(right[host], address)
+		add(host, address)
 	}
 	for host, more := range may {
-		right[host] = append(right[host], more...)
+		add(host, more...)
 	}
-	l.done.Go(func() {
-		l.repeat(ctx, func(client *dns.Client) {
-			for host, answers := range right {
-				m, _, err := client.Exchange(boottest.Question(host+".example.com.", dns.TypeA), addr)
-				got := fmt.Sprint(err)
-				if err == nil {
-					got = boottest.AllA(m)
-				}
-				l.note(slices.Contains(answers, got), "%s: %s", host, got)
-			}
-		})
-	})
-	newest := make(map[string]uint32)
-	l.done.Go(func() {
-		l.repeat(ctx, func(client *dns.Client) {
-			for _, origin := range []string{"example.com.", "z.example.com."} {
-				m, _, err := client.Exchange(boottest.Question(origin, dns.TypeSOA), addr)
-				if err != nil || boottest.SerialOf(m) == 0 {
-					l.note(false, "SOA of %s: %v, %v", origin, err, m)
-					continue
-				}
-				serial := boottest.SerialOf(m)
-				l.note(newest[origin] == 0 || int32(serial-newest[origin]) >= 0, "the serial of %s goes back from %d to %d", origin, newest[origin], serial)
-				newest[origin] = serial
-			}
-		})
-	})
-	return l
-}
-
-// repeat runs one round after the other until ctx ends, and leaves the API server some time.
-func (l *faultLoad) repeat(ctx context.Context, round func(*dns.Client)) {
-	client := &dns.Client{Timeout: 10 * time.Second}
-	pace := time.NewTicker(20 * time.Millisecond)
-	defer pace.Stop()
-	for ctx.Err() == nil {
-		round(client)
-		<-pace.C
-	}
-}
-
-func (l *faultLoad) note(right bool, format string, args ...any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.asked++
-	if !right {
-		l.faults = append(l.faults, fmt.Sprintf(format, args...))
-	}
-}
-
-// check ends the asking, and fails the test where an answer was not right.
-func (l *faultLoad) check(t *testing.T) {
-	t.Helper()
-	boottest.WaitFor(t, "20 answers", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.asked >= 20
-	})
-	l.stop()
-	l.done.Wait()
-	if len(l.faults) > 0 {
-		t.Errorf("%d of %d queries failed: %q", len(l.faults), l.asked, l.faults[:min(len(l.faults), 5)])
-	}
+	return resolve(w.t, []*process{{addr: addr}}, right, "example.com.", "z.example.com.")
 }
 
 // endsWith waits until no more goroutines run than before.

@@ -100,7 +100,7 @@ func (l *ledger) shows(p *process, zone string, serial uint32, transfers int) {
 // transfer takes down the content of a zone. There need not be a transfer: secondaries try
 // again.
 func (l *ledger) transfer(p *process, zone string) {
-	serial, text := transferOf(p, zone)
+	serial, text := transferOf(p.addr, zone)
 	if text == "" {
 		return
 	}
@@ -122,8 +122,8 @@ func (l *ledger) transfer(p *process, zone string) {
 }
 
 // transferOf returns the serial and the records of a transfer, sorted; "" where there is none.
-func transferOf(p *process, zone string) (serial uint32, text string) {
-	answers, err := new(dns.Transfer).In(new(dns.Msg).SetAxfr(zone), p.addr)
+func transferOf(addr, zone string) (serial uint32, text string) {
+	answers, err := new(dns.Transfer).In(new(dns.Msg).SetAxfr(zone), addr)
 	if err != nil {
 		return 0, ""
 	}

@@ -18,8 +18,7 @@ metadata: {namespace: ns, name: top}
 spec: {domainName: example.com., delegations: [{namespaces: [ns], zones: ["*"], records: [{pattern: "*"}]}]}
 ---
 `+strings.ReplaceAll(boottest.GatewayFile("evil", "192.0.2.66"), "namespace: ns", "namespace: evil"))
-	gate := boottest.NewAPIGate(t, w.server)
-	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", faultUser, faultRights()...).BearerToken)
+	gate, _ := w.limited()
 	addr, stop := w.boot(gate.Kubeconfig)
 	boottest.Asks(t, addr, "h0.example.com.", "192.0.2.1")
 	boottest.Asks(t, addr, "evil.example.com.", "NXDOMAIN")
@@ -33,7 +32,7 @@ spec: {domainName: example.com., delegations: [{namespaces: [ns], zones: ["*"], 
 	defer stop()
 	w.put("later", "192.0.2.79")
 	boottest.WaitFor(t, "word that what comes later is not known to be allowed", func() bool {
-		return boottest.Conditions(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "later")) == "Accepted=True/Accepted Enforced=False/Unknown"
+		return w.says("kuadrant.io/v1", "DNSPolicy", "later") == "Accepted=True/Accepted Enforced=False/Unknown"
 	})
 	for _, name := range []string{"h0", "evil", "later", "none"} {
 		boottest.Asks(t, addr, name+".example.com.", "SERVFAIL")

@@ -186,12 +186,8 @@ func (w *pair) owners(t *testing.T, processes ...*process) string {
 // onRecord returns the lines of the ConfigMap about the names that somebody may take.
 func (w *pair) onRecord(t *testing.T) string {
 	t.Helper()
-	kept := boottest.Object(t, w.main, "v1", "ConfigMap", "dns", "pair-owners-0")
-	if kept == nil {
-		return ""
-	}
 	var all []string
-	for line := range strings.Lines(kept.Object["data"].(map[string]any)["owners"].(string)) {
+	for line := range strings.Lines(kept(t, w.main, "dns", "pair-owners-0")) {
 		if !strings.HasPrefix(line, "elsewhere.") {
 			all = append(all, line)
 		}

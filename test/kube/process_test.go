@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,8 +174,8 @@ type resolver struct {
 	n    atomic.Int64
 }
 
-// resolve begins to ask for names, of which each has the right answers.
-func resolve(t *testing.T, processes []*process, right map[string][]string) *resolver {
+// resolve begins to ask for names, of which each has the right answers, and for the serials of zones, which do not go back.
+func resolve(t *testing.T, processes []*process, right map[string][]string, zones ...string) *resolver {
 	t.Helper()
 	r := &resolver{processes: processes}
 	end := make(chan struct{})
@@ -184,19 +185,21 @@ func resolve(t *testing.T, processes []*process, right map[string][]string) *res
 		running.Wait()
 	})
 	t.Cleanup(r.stop)
-	names := make([]string, 0, len(right))
-	for name := range right {
-		names = append(names, name)
-	}
-	for i := range processes {
+	names := slices.Collect(maps.Keys(right))
+	for i, p := range processes {
 		running.Go(func() {
 			pace := time.NewTicker(4 * time.Millisecond)
 			defer pace.Stop()
+			newest := make(map[string]uint32)
 			for n := 0; ; n++ {
 				select {
 				case <-end:
 					return
 				case <-pace.C:
+				}
+				if n%4 == 0 && len(zones) > 0 {
+					zone := zones[n/4%len(zones)]
+					newest[zone] = r.serial(p, zone, newest[zone])
 				}
 				name := names[n%len(names)]
 				r.resolve(i, name, right[name])
@@ -205,6 +208,20 @@ func resolve(t *testing.T, processes []*process, right map[string][]string) *res
 		})
 	}
 	return r
+}
+
+// serial asks a process, which has to answer, for the serial of a zone, and returns it.
+func (r *resolver) serial(p *process, zone string, newest uint32) uint32 {
+	m, _, err := boottest.Client("").Exchange(boottest.Question(zone, dns.TypeSOA), p.addr)
+	if err != nil || boottest.SerialOf(m) == 0 {
+		r.add("SOA of %s: %v, %v", zone, err, m)
+		return newest
+	}
+	serial := boottest.SerialOf(m)
+	if newest != 0 && int32(serial-newest) < 0 {
+		r.add("the serial of %s goes back from %d to %d", zone, newest, serial)
+	}
+	return serial
 }
 
 // resolve asks for a name, first of the process i.
@@ -229,10 +246,8 @@ func (r *resolver) resolve(i int, name string, right []string) {
 // check ends the questions, and fails where one was not answered right.
 func (r *resolver) check(t *testing.T) {
 	t.Helper()
+	boottest.WaitFor(t, "20 answers", func() bool { return r.n.Load() >= 20 })
 	r.stop()
 	r.report(t)
-	if r.n.Load() == 0 {
-		t.Error("nothing was asked")
-	}
 	t.Logf("%d questions", r.n.Load())
 }

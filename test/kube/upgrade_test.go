@@ -1,13 +1,8 @@
 package kube
 
 import (
-	"archive/tar"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,47 +22,13 @@ const beforeWriting = "1176591ca11623015b980e7d9dd4c9fdc5a3c0c6"
 func coreDNSOf(t *testing.T, commit string) string {
 	t.Helper()
 	dir := t.TempDir()
-	archive := filepath.Join(dir, "source.tar")
-	if out, err := exec.Command("git", "archive", "--format=tar", "-o", archive, commit).CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "cat-file", "-e", commit).CombinedOutput(); err != nil {
 		t.Skipf("there is no commit %s here, as in a clone without the history: %v\n%s", commit, err, out)
 	}
-	source := filepath.Join(dir, "source")
-	if err := untar(archive, source); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("sh", "-c", "git archive "+commit+" | tar -x -C "+dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	return peertest.Build(t, source, "./cmd/coredns")
-}
-
-// untar puts the files of an archive into a directory.
-func untar(archive, dir string) error {
-	f, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for r := tar.NewReader(f); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag != tar.TypeReg {
-			continue
-		}
-		path := filepath.Join(dir, filepath.FromSlash(h.Name))
-		data, err := io.ReadAll(r)
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(path), 0o700)
-		}
-		if err == nil {
-			err = os.WriteFile(path, data, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-	}
+	return peertest.Build(t, dir, "./cmd/coredns")
 }
 
 // upgradeObjects are a host with a check, one without, a Zone for one of the Corefile's zones,
@@ -179,7 +140,7 @@ func (u *upgrade) written(t *testing.T, p *process) {
 			if obj := boottest.Object(t, u.server, "kubi.zone/v1alpha1", "Zone", "dns", name); obj != nil {
 				said, _, _ = unstructured.NestedInt64(obj.Object, "status", "serial")
 			}
-			shown, text = transferOf(p, zone)
+			shown, text = transferOf(p.addr, zone)
 			return said == int64(shown) && strings.Contains(text, fmt.Sprintf("192.0.2.%d", u.version))
 		})
 	}

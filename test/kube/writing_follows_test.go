@@ -2,28 +2,20 @@ package kube
 
 import (
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/miekg/dns"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestStatusFollowsObjects: what is said of an object follows the object, also where the
-// verdict on it stays what it was (rule 4.8, api.md).
-func TestStatusFollowsObjects(t *testing.T) {
-	server := kubetest.Start(t)
-	server.InstallCRDs(t)
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
-	defer target.Close()
-	at, _ := url.Parse(target.URL)
-	server.Apply(t, `apiVersion: kuadrant.io/v1alpha1
+// followed are objects whose status changes; %[1]d is the port of a target that is up.
+const followed = `apiVersion: kuadrant.io/v1alpha1
 kind: DNSRecord
 metadata: {namespace: ns, name: own, labels: {kuadrant.io/coredns-zone-name: example.com}}
 spec: {rootHost: own.example.com, endpoints: [{dnsName: own.example.com, recordType: A, recordTTL: 60, targets: [192.0.2.10]}]}
@@ -34,6 +26,11 @@ metadata: {namespace: default, name: z}
 spec: {domainName: z.example.com., delegations: [{records: [{pattern: "*"}], zones: ["*"]}]}
 ---
 apiVersion: kubi.zone/v1alpha1
+kind: Zone
+metadata: {namespace: default, name: big}
+spec: {domainName: big.example.com., delegations: [{namespaces: [tenant], records: [{pattern: "*"}]}]}
+---
+apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {namespace: default, name: r}
 spec: {domainName: r, zoneRef: {name: z}, type: A, rdata: 192.0.2.20}
@@ -41,78 +38,140 @@ spec: {domainName: r, zoneRef: {name: z}, type: A, rdata: 192.0.2.20}
 apiVersion: kuadrant.io/v1alpha1
 kind: DNSHealthCheckProbe
 metadata: {namespace: ns, name: byhand}
-spec: {address: 127.0.0.1, port: `+at.Port()+`, protocol: HTTP, path: /healthz, interval: 10s}
+spec: {address: 127.77.10.1, port: %[1]d, protocol: HTTP, path: /healthz, interval: 10s}
 ---
-`+boottest.GatewayAt("one", "one.example.com", "192.0.2.30")+"---\n"+boottest.GatewayAt("two", "two.example.com", "192.0.2.31")+"---\n"+boottest.GatewayAt("three", "three.example.com", "192.0.2.32"))
+`
+
+// TestStatusFollowsObjects: what is said of an object follows the object, also where the verdict on it stays what it was (rule 4.8,
+// api.md), and whatever else might keep a status from being right.
+func TestStatusFollowsObjects(t *testing.T) {
+	server := boottest.APIServer(t)
+	target := boottest.NewTargets(t, "127.77.10.1")[0]
+	overrides := filepath.Join(t.TempDir(), "overrides")
+	boottest.WriteFile(t, overrides, "# none\n")
+	checked := boottest.CheckedGateway("checked", "checked.example.com", target.Port, "", target.Address)
+	objects := []string{fmt.Sprintf(followed, target.Port) + checked}
+	for i, name := range []string{"one", "two", "three", "managed"} {
+		objects = append(objects, boottest.GatewayFile(name, fmt.Sprint("192.0.2.3", i)))
+	}
+	server.Apply(t, strings.Join(objects, "---\n"))
 	// The policy of two goes: one's will move there.
 	if err := server.Resource(t, boottest.Ref("kuadrant.io/v1", "DNSPolicy", "ns")).Delete(t.Context(), "two", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	boottest.Kube(t, server.Kubeconfig, "example.com", "lease default/follows", "probe-allow 127.0.0.0/8")
-	of := func(apiVersion, kind, namespace, name string) func() *unstructured.Unstructured {
+	// As the controller of a Gateway class that is made with controller-runtime, whose binary is called manager as Kuadrant's is.
+	patchStatus := func(apiVersion, kind, namespace, name, patch string) {
+		t.Helper()
+		if _, err := server.Resource(t, boottest.Ref(apiVersion, kind, namespace)).Patch(t.Context(), name, types.MergePatchType, []byte(patch),
+			metav1.PatchOptions{FieldManager: "manager"}, "status"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const gateways, affected = "gateway.networking.k8s.io/v1", "kuadrant.io/DNSPolicyAffected"
+	patchStatus(gateways, "Gateway", "ns", "managed", `{"status":{"addresses":[{"type":"IPAddress","value":"192.0.2.39"}]}}`)
+	addr := boottest.Kube(t, server.Kubeconfig, "example.com", "lease default/follows", "probe-allow 127.0.0.0/8", "override "+overrides)
+	type read func() *unstructured.Unstructured
+	of := func(apiVersion, kind, namespace, name string) read {
 		return func() *unstructured.Unstructured {
 			return boottest.Object(t, server, apiVersion, kind, namespace, name)
 		}
 	}
-	own, zone, record := of("kuadrant.io/v1alpha1", "DNSRecord", "ns", "own"), of("kubi.zone/v1alpha1", "Zone", "default", "z"), of("kubi.zone/v1alpha1", "Record", "default", "r")
-	probe := of("kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns", "byhand")
-	one, two, three := of("gateway.networking.k8s.io/v1", "Gateway", "ns", "one"), of("gateway.networking.k8s.io/v1", "Gateway", "ns", "two"), of("gateway.networking.k8s.io/v1", "Gateway", "ns", "three")
-	const affected = "kuadrant.io/DNSPolicyAffected"
-	boottest.WaitFor(t, "first statuses", func() bool {
-		return strings.Contains(boottest.StatusText(own()), "192.0.2.10") && boottest.Observed(zone(), "Ready") == 1 && boottest.Observed(record(), "Ready") == 1 &&
-			boottest.Observed(one(), affected) == 1 && boottest.Observed(three(), affected) == 1 && strings.Contains(boottest.StatusText(probe()), `"healthy":true`)
-	})
-	fail := func(t *testing.T, what string, o *unstructured.Unstructured) {
-		t.Errorf("%s; generation %d, status %s", what, o.GetGeneration(), boottest.StatusText(o))
+	own, probe := of("kuadrant.io/v1alpha1", "DNSRecord", "ns", "own"), of("kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns", "byhand")
+	zone, record := of("kubi.zone/v1alpha1", "Zone", "default", "z"), of("kubi.zone/v1alpha1", "Record", "default", "r")
+	one, two, three := of(gateways, "Gateway", "ns", "one"), of(gateways, "Gateway", "ns", "two"), of(gateways, "Gateway", "ns", "three")
+	managed := of(gateways, "Gateway", "ns", "managed")
+	child, last := of("kuadrant.io/v1alpha1", "DNSRecord", "ns", "checked-a"), of("kubi.zone/v1alpha1", "Record", "tenant", "t8")
+	has := func(o read, text string) func() bool {
+		return func() bool { return strings.Contains(boottest.StatusText(o()), text) }
 	}
-	t.Run("endpoints of a DNSRecord", func(t *testing.T) {
-		boottest.Merge(t, server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", "own", `{"spec":{"endpoints":[{"dnsName":"own.example.com","recordType":"A","recordTTL":60,"targets":["192.0.2.11"]}]}}`)
-		if !boottest.Comes(func() bool { return strings.Contains(boottest.StatusText(own()), "192.0.2.11") }) {
-			fail(t, "status.endpoints are those of before", own())
+	observes := func(o read, condition string, generation int64) func() bool {
+		return func() bool { return boottest.Observed(o(), condition) == generation }
+	}
+	for what, first := range map[string]func() bool{
+		"own": has(own, "192.0.2.10"), "zone": observes(zone, "Ready", 1), "serial": has(zone, `"serial"`),
+		"record": observes(record, "Ready", 1), "one": observes(one, affected, 1), "three": observes(three, affected, 1),
+		"probe": has(probe, `"healthy":true`), "child": has(child, `"Healthy"`),
+	} {
+		boottest.WaitFor(t, "first status: "+what, first)
+	}
+	serial := func() uint32 {
+		return boottest.SerialOf(boottest.Exchange(t, addr, "big.example.com.", dns.TypeSOA))
+	}
+	var before uint32
+	merge := func(kind, name, patch string) func() {
+		apiVersion, namespace := "kuadrant.io/v1alpha1", "ns"
+		switch kind {
+		case "DNSPolicy":
+			apiVersion = "kuadrant.io/v1"
+		case "Gateway":
+			apiVersion = gateways
+		case "Zone", "Record":
+			apiVersion, namespace = "kubi.zone/v1alpha1", "default"
 		}
-	})
-	t.Run("generation of a Record", func(t *testing.T) {
-		boottest.Merge(t, server, "kubi.zone/v1alpha1", "Record", "default", "r", `{"spec":{"rdata":"192.0.2.21"}}`)
-		if !boottest.Comes(func() bool { return boottest.Observed(record(), "Ready") == 2 }) {
-			fail(t, "Ready is about the generation before", record())
+		return func() { boottest.Merge(t, server, apiVersion, kind, namespace, name, patch) }
+	}
+	for _, c := range []struct {
+		what  string
+		about read
+		does  func()
+		comes func() bool
+	}{
+		{
+			"the Gateway of a controller called manager has a condition: no Lease of Kuadrant's is there", managed,
+			func() {}, func() bool { return boottest.Observed(managed(), affected) > 0 },
+		},
+		{
+			"endpoints of a DNSRecord are the new ones", own,
+			merge("DNSRecord", "own", `{"spec":{"endpoints":[{"dnsName":"own.example.com","recordType":"A","targets":["192.0.2.11"]}]}}`),
+			has(own, "192.0.2.11"),
+		},
+		{
+			"endpoints of a DNSRecord tell of an override", own,
+			func() { boottest.WriteFile(t, overrides, "target 192.0.2.11 down\n") }, has(own, `"down"`),
+		},
+		{
+			"Ready of a Record is about its generation", record,
+			merge("Record", "r", `{"spec":{"rdata":"192.0.2.21"}}`), observes(record, "Ready", 2),
+		},
+		{
+			"Ready of a Zone is about its generation", zone,
+			merge("Zone", "z", `{"spec":{"delegations":[{"records":[{"pattern":"*"}]}]}}`),
+			func() bool {
+				return boottest.Observed(zone(), "Ready") == zone().GetGeneration() && zone().GetGeneration() > 1
+			},
+		},
+		{
+			"a Zone's status that somebody empties is written again", zone,
+			func() { patchStatus("kubi.zone/v1alpha1", "Zone", "default", "z", `{"status":null}`) }, has(zone, `"serial"`),
+		},
+		{
+			"the condition of a Gateway is about its generation", three,
+			merge("Gateway", "three", `{"spec":{"gatewayClassName":"y"}}`), observes(three, affected, 2),
+		},
+		{
+			"the Gateway that a policy moves to has a condition", two,
+			merge("DNSPolicy", "one", `{"spec":{"targetRef":{"name":"two"}}}`), func() bool { return boottest.Observed(two(), affected) > 0 },
+		},
+		{"the Gateway that it came from has none", one, func() {}, observes(one, affected, -1)},
+		{
+			"a probe by hand is not healthy at an address that nothing publishes or allows", probe,
+			merge("DNSHealthCheckProbe", "byhand", `{"spec":{"address":"192.0.2.99"}}`),
+			func() bool { return !has(probe, `"healthy":true`)() },
+		},
+		{"hash and serial of a zone are kept with entries of characters that JSON writes with six", last, func() {
+			before = serial()
+			text := strings.Repeat(`\"`+strings.Repeat("<", 255)+`\" `, 230)
+			var records strings.Builder
+			for i := range 9 {
+				fmt.Fprintf(&records, "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: tenant, name: t%[1]d}\n", i)
+				fmt.Fprintf(&records, "spec: {domainName: t%d.big.example.com., type: TXT, rdata: \"%s\"}\n", i, strings.TrimSpace(text))
+			}
+			server.Apply(t, records.String())
+			boottest.WaitFor(t, "verdict on the records", func() bool { return boottest.Observed(last(), "Ready") > 0 })
+		}, func() bool { return serial() != before }},
+	} {
+		if c.does(); !boottest.Comes(c.comes) {
+			t.Errorf("it is not so that %s: generation %d, status %s", c.what, c.about().GetGeneration(), boottest.StatusText(c.about()))
 		}
-	})
-	t.Run("generation of a Zone", func(t *testing.T) {
-		n := zone().GetGeneration()
-		boottest.Merge(t, server, "kubi.zone/v1alpha1", "Zone", "default", "z", `{"spec":{"delegations":[{"records":[{"pattern":"*"}]}]}}`)
-		if !boottest.Comes(func() bool { return boottest.Observed(zone(), "Ready") == n+1 }) {
-			fail(t, "Ready is about the generation before", zone())
-		}
-	})
-	t.Run("a Zone's status that somebody empties", func(t *testing.T) {
-		o := zone()
-		unstructured.RemoveNestedField(o.Object, "status")
-		if _, err := server.Resource(t, boottest.Ref("kubi.zone/v1alpha1", "Zone", "default")).UpdateStatus(t.Context(), o, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if !boottest.Comes(func() bool { return strings.Contains(boottest.StatusText(zone()), `"serial"`) }) {
-			fail(t, "it is not written again", zone())
-		}
-	})
-	t.Run("generation of a Gateway", func(t *testing.T) {
-		boottest.Merge(t, server, "gateway.networking.k8s.io/v1", "Gateway", "ns", "three", `{"spec":{"gatewayClassName":"y"}}`)
-		if !boottest.Comes(func() bool { return boottest.Observed(three(), affected) == 2 }) {
-			fail(t, "the condition is about the generation before", three())
-		}
-	})
-	t.Run("a policy moves to another Gateway", func(t *testing.T) {
-		boottest.Merge(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "one", `{"spec":{"targetRef":{"name":"two"}}}`)
-		if !boottest.Comes(func() bool { return boottest.Observed(two(), affected) > 0 }) {
-			fail(t, "the new Gateway has no condition", two())
-		}
-		if !boottest.Comes(func() bool { return boottest.Observed(one(), affected) < 0 }) {
-			fail(t, "the old Gateway keeps its condition", one())
-		}
-	})
-	t.Run("a probe by hand gets another address", func(t *testing.T) {
-		boottest.Merge(t, server, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns", "byhand", `{"spec":{"address":"192.0.2.99"}}`) // which nothing publishes or allows
-		if !boottest.Comes(func() bool { return !strings.Contains(boottest.StatusText(probe()), `"healthy":true`) }) {
-			fail(t, fmt.Sprintf("%v is healthy, which nobody checks", probe().Object["spec"]), probe())
-		}
-	})
+	}
 }
