@@ -285,14 +285,24 @@ func (o *Objects) MetaOf(line Owner) *Meta {
 	return &Meta{Cluster: line.Cluster, Name: line.Name, UID: line.UID, Apart: !o.PoolsOf(line.Cluster).Has(line.Namespace())}
 }
 
-// Secret returns the Secret of that namespace/name in a cluster, nil where
-// none is known.
-func (o *Objects) Secret(cluster, name string) *Secret {
-	for _, c := range o.Clusters {
-		if c.Name == cluster {
-			s, _ := c.Secrets.Get(name)
-			return s
-		}
+// Place returns the index of a cluster in Clusters, by its name; -1 for none.
+func (o *Objects) Place(cluster string) int {
+	return slices.IndexFunc(o.Clusters, func(c *Cluster) bool { return c.Name == cluster })
+}
+
+// Cluster returns a cluster by its name; nil for none.
+func (o *Objects) Cluster(name string) *Cluster {
+	if i := o.Place(name); i >= 0 {
+		return o.Clusters[i]
 	}
 	return nil
+}
+
+// Secret returns the Secret of that namespace/name in a cluster, nil where
+// none is known.
+func (o *Objects) Secret(cluster, name string) (s *Secret) {
+	if c := o.Cluster(cluster); c != nil {
+		s, _ = c.Secrets.Get(name)
+	}
+	return s
 }

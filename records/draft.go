@@ -92,10 +92,8 @@ func (d *draft) nodeAt(name string) *zone.Node {
 
 // cluster returns the next version of a cluster; nil for none of that name.
 func (d *draft) cluster(name string) *clusterEdit {
-	for _, e := range d.clusters {
-		if e.in.Name == name {
-			return e
-		}
+	if i := d.next.In.Place(name); i >= 0 {
+		return d.clusters[i]
 	}
 	return nil
 }
@@ -113,14 +111,10 @@ func (d *draft) recordOf(cluster, name string) *endpoint.Record {
 // before returns the objects of a cluster that the snapshot before was made of, under
 // whichever options; nil for none.
 func (d *draft) before(cluster string) *api.Cluster {
-	if d.old != nil {
-		for _, in := range d.old.In.Clusters {
-			if in.Name == cluster {
-				return in
-			}
-		}
+	if d.old == nil {
+		return nil
 	}
-	return nil
+	return d.old.In.Cluster(cluster)
 }
 
 // anew reports whether anything may differ from the snapshot before.

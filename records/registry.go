@@ -67,10 +67,8 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 // line returns the registry's line of an object that owns a name.
 func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}
-	for _, c := range s.In.Clusters {
-		if c.Name == m.Cluster && c.UID != c.Name { // else its name stands for its UID
-			o.ClusterUID = c.UID
-		}
+	if c := s.In.Cluster(m.Cluster); c != nil && c.UID != c.Name { // else its name stands for its UID
+		o.ClusterUID = c.UID
 	}
 	return o
 }

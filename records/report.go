@@ -166,14 +166,8 @@ func (rep *reporter) lookAll() {
 	if rep.old == nil {
 		return
 	}
-	of := func(s *Snapshot, name string) *status.Cluster {
-		if i := slices.IndexFunc(s.Clusters, func(c *status.Cluster) bool { return c.Name == name }); i >= 0 {
-			return s.Clusters[i]
-		}
-		return new(status.Cluster)
-	}
 	for _, now := range rep.next.Clusters {
-		before := of(rep.old, now.Name)
+		before := rep.old.Cluster(now.Name)
 		for name, r := range now.Records.All() {
 			was, ok := before.Records.Get(name)
 			if !ok || was.Name != r.Name || was.Zone() != r.Zone() || rep.old.ParentOf(was) != rep.next.ParentOf(r) {
@@ -182,7 +176,7 @@ func (rep *reporter) lookAll() {
 		}
 	}
 	for _, before := range rep.old.Clusters {
-		now := of(rep.next, before.Name)
+		now := rep.next.Cluster(before.Name)
 		for name := range before.Records.All() {
 			if _, ok := now.Records.Get(name); !ok {
 				rep.look(before.Name, api.KindRecord, name)

@@ -35,9 +35,8 @@ func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, from map[s
 			s.was = new(guarded)
 		}
 		if prev != nil {
-			if i := slices.IndexFunc(prev.Input().Clusters, func(c *api.Cluster) bool { return c.Name == in.Name }); i >= 0 {
-				s.before = prev.Input().Clusters[i]
-			}
+			was := prev.Input()
+			s.before = was.Cluster(in.Name)
 		}
 		if s.before != nil && g.period > 0 {
 			s.losses, s.held = s.was.losses, s.was.held

@@ -167,12 +167,8 @@ func clusterOf(snap *records.Snapshot, name string) *api.Cluster {
 	if snap == nil {
 		return nil
 	}
-	for _, c := range snap.Objects().Clusters {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
+	in := snap.Objects()
+	return in.Cluster(name)
 }
 
 // says is a controller.Says: what a snapshot says of one cluster's objects.

@@ -19,10 +19,8 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	} else if o.Kind == api.KindZone && slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return lacks(c, o, api.KindRecord) }) {
 		return true
 	}
-	for _, c := range in.Clusters {
-		if c.Name == o.Cluster {
-			return slices.ContainsFunc(kinds, func(k api.Kind) bool { return !c.Knows(k, o.Namespace()) })
-		}
+	if c := in.Cluster(o.Cluster); c != nil {
+		return slices.ContainsFunc(kinds, func(k api.Kind) bool { return !c.Knows(k, o.Namespace()) })
 	}
 	return mayLead(in)
 }
@@ -43,7 +41,7 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 // Gone reports whether the owner on a line of the registry is known to be gone: it has been read, and so has everything that
 // could still give it the name. known is false where nothing leads to its cluster.
 func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
-	if !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.Name == o.Cluster }) {
+	if in.Cluster(o.Cluster) == nil {
 		return false, mayLead(in)
 	}
 	if isUnread(in, key, o) {

@@ -230,14 +230,7 @@ func (s *View) reader() *pool.Builder {
 			}
 			return known.Cell
 		},
-		Probes: func(cluster string) pool.ProbeIndex {
-			for _, c := range s.Clusters {
-				if c.Name == cluster {
-					return c.Probes
-				}
-			}
-			return pool.ProbeIndex{}
-		},
+		Probes:    func(cluster string) pool.ProbeIndex { return s.Cluster(cluster).Probes },
 		ProbesOff: s.Opt.ProbesOff, Overrides: s.In.Overrides, Secret: s.In.Secret,
 	}
 }

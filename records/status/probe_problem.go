@@ -79,9 +79,8 @@ func newReached() *reached {
 
 // reach fills in r from a namespace of a cluster.
 func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
-	i := slices.IndexFunc(s.Clusters, func(c *Cluster) bool { return c.Name == cluster })
 	at := NewTargetSet(r.asked)
-	for c := range s.Clusters[i].Contenders(namespace) {
+	for c := range s.Cluster(cluster).Contenders(namespace) {
 		if !at.Meets(c.Targets) {
 			continue
 		}

@@ -53,14 +53,11 @@ func (s *View) ProbeStatus(cluster, name string, last func(key string) time.Time
 }
 
 // probe returns a probe of a cluster by its namespace/name; nil for none.
-func (s *View) probe(cluster, name string) *api.HealthCheckProbe {
-	for _, in := range s.In.Clusters {
-		if in.Name == cluster {
-			p, _ := in.Probes.Get(name)
-			return p
-		}
+func (s *View) probe(cluster, name string) (p *api.HealthCheckProbe) {
+	if in := s.In.Cluster(cluster); in != nil {
+		p, _ = in.Probes.Get(name)
 	}
-	return nil
+	return p
 }
 
 // RecordStatus returns the status that a DNSRecord should carry at this moment, made for the
@@ -68,24 +65,22 @@ func (s *View) probe(cluster, name string) *api.HealthCheckProbe {
 // their health and the weight that they have for it (rule 4.8). The verdict is nil where it is
 // not for us to say: where there is no such object, or another controller publishes it.
 func (s *View) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEndpoint) {
-	for i, c := range s.Clusters {
-		if c.Name != cluster {
-			continue
-		}
-		r, ok := s.In.Clusters[i].DNSRecords.Get(name)
-		if !ok {
-			return nil, nil
-		}
-		if of := endpoint.RecordParent(r); of.Name != "" {
-			return s.childStatus(cluster, of, r)
-		}
-		t, ok := c.Targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
-		if _, named := endpoint.ZoneNameOf(r); !ok || !named {
-			return nil, nil
-		}
-		return s.publisherStatus(t)
+	in := s.In.Cluster(cluster)
+	if in == nil {
+		return nil, nil
 	}
-	return nil, nil
+	r, ok := in.DNSRecords.Get(name)
+	if !ok {
+		return nil, nil
+	}
+	if of := endpoint.RecordParent(r); of.Name != "" {
+		return s.childStatus(cluster, of, r)
+	}
+	t, ok := s.Cluster(cluster).Targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
+	if _, named := endpoint.ZoneNameOf(r); !ok || !named {
+		return nil, nil
+	}
+	return s.publisherStatus(t)
 }
 
 // childStatus returns what RecordStatus does, for a child of a policy.

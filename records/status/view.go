@@ -54,6 +54,14 @@ type Cluster struct {
 	accepted, refused int
 }
 
+// Cluster returns what is kept of a cluster, by its name; nothing for one that is not read.
+func (s *View) Cluster(name string) *Cluster {
+	if i := s.In.Place(name); i >= 0 {
+		return s.Clusters[i]
+	}
+	return new(Cluster)
+}
+
 // NameGroup is the contenders that may meet at names, and what was made of them.
 type NameGroup struct {
 	owner.Group
@@ -128,31 +136,30 @@ func (s *View) Verdict(cluster string, ref api.Ref) *api.Verdict {
 // VerdictWith returns what Verdict does, less the condition on a Zone's status.entries. losses says
 // how to look up what is said of the Records at a name.
 func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *api.Verdict {
-	for i, c := range s.Clusters {
-		if c.Name != cluster {
-			continue
-		}
-		switch ref.Kind {
-		case api.KindDNSPolicy:
-			v, _ := c.Verdicts.Get(ref.Name)
-			if p, ok := s.In.Clusters[i].Policies.Get(ref.Name); ok && v != nil {
-				via := func(c *endpoint.Contender) bool { return c.Policy == p && c.Via != nil }
-				if t, ok := c.Targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.Contenders, via) {
-					return t.WithProviders(v, p)
-				}
-			}
-			return v
-		case api.KindZone:
-			return s.zoneVerdict(s.Table.Admissions[i][ref.Name])
-		case api.KindRecord:
-			r, _ := c.Records.Get(ref.Name)
-			return s.recordVerdict(r, losses)
-		default:
-			t, _ := c.Targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name)) // nil for kinds without endpoints
-			return s.publisherVerdict(t, losses)
-		}
+	i := s.In.Place(cluster)
+	if i < 0 {
+		return nil
 	}
-	return nil
+	c := s.Clusters[i]
+	switch ref.Kind {
+	case api.KindDNSPolicy:
+		v, _ := c.Verdicts.Get(ref.Name)
+		if p, ok := s.In.Clusters[i].Policies.Get(ref.Name); ok && v != nil {
+			via := func(c *endpoint.Contender) bool { return c.Policy == p && c.Via != nil }
+			if t, ok := c.Targets.Get(p.TargetName()); ok && slices.ContainsFunc(t.Contenders, via) {
+				return t.WithProviders(v, p)
+			}
+		}
+		return v
+	case api.KindZone:
+		return s.zoneVerdict(s.Table.Admissions[i][ref.Name])
+	case api.KindRecord:
+		r, _ := c.Records.Get(ref.Name)
+		return s.recordVerdict(r, losses)
+	default:
+		t, _ := c.Targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name)) // nil for kinds without endpoints
+		return s.publisherVerdict(t, losses)
+	}
 }
 
 // Objects returns what the view was made of.
