@@ -16,8 +16,8 @@ import (
 type Contender struct {
 	By   *api.Meta // the object; of several Records the oldest
 	Host string    // lower case with a final dot, may start with "*."
-	// own are the endpoints of an object that has some: see Endpoints.
-	own  []*Endpoint
+	// Own are the endpoints of an object that has some, as DNSRecords and DNSEndpoints do: see Endpoints.
+	Own  []*Endpoint
 	Kind api.Kind
 	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
 	steering, weighed bool
@@ -56,8 +56,8 @@ func (c *Contender) Older(o *Contender) int {
 // for, behind those in the room: they take much memory.
 func (c *Contender) Endpoints(room *Room) (all []*Endpoint) {
 	switch {
-	case c.own != nil || c.Empty():
-		return c.own
+	case c.Own != nil || c.Empty():
+		return c.Own
 	case c.weighed:
 		all, _ = c.AsHost().weightedGeo(room)
 	default:
@@ -68,7 +68,7 @@ func (c *Contender) Endpoints(room *Room) (all []*Endpoint) {
 
 // Empty reports whether a contender has nothing to answer with (rule 1.5).
 func (c *Contender) Empty() bool {
-	return len(c.own) == 0 && (c.Kind != api.KindDNSPolicy || !c.Targets.Usable())
+	return len(c.Own) == 0 && (c.Kind != api.KindDNSPolicy || !c.Targets.Usable())
 }
 
 // Chain returns the endpoints of a contender at and below klb.H'.

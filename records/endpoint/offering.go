@@ -155,7 +155,7 @@ func (o *offering) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all 
 				c = &Contender{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]Member, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
-			c.own = append(c.own, e)
+			c.Own = append(c.Own, e)
 			c.steering = c.steering || e.Name != host
 			c.weighed = c.weighed || e.SetID != ""
 			c.Targets.Leaves[0].take(e, own)
@@ -192,7 +192,7 @@ func (o *offering) refusedContender(c *Contender) bool {
 		}
 	}
 	types := c.Targets.types()
-	for _, e := range c.own {
+	for _, e := range c.Own {
 		if rtype := dns.TypeToString[e.Type]; e.Name == c.Host && !slices.Contains(types, rtype) && !(c.steering && e.Type == dns.TypeCNAME) {
 			types = append(types, rtype)
 		}
@@ -200,7 +200,7 @@ func (o *offering) refusedContender(c *Contender) bool {
 	if hostnames := c.Targets.Leaves[0].Hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
 		types = append(types, "CNAME")
 	}
-	for _, e := range c.own { // one may have a line publish of its own
+	for _, e := range c.Own { // one may have a line publish of its own
 		if at.Object == nil {
 			if p := o.opt.MayPublish(at, o.meta, e.Name, dns.TypeToString[e.Type]); p != nil {
 				o.Problems = append(o.Problems, p)

@@ -27,16 +27,15 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 	problems := slices.Clone(p.Problems)
 	for _, c := range t.Contenders {
 		g, _ := s.NameGroups.Get(endpoint.GroupKey(c.Host))
+		why := s.hiderOf(c)
 		if l, lost := g.Loss(c); lost {
-			p := l.Problem()
-			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.Host) + ": " + p.Message})
+			why = l.Problem()
+		}
+		if why != nil {
+			problems = append(problems, &endpoint.Problem{Reason: why.Reason, Message: endpoint.TrimDot(c.Host) + ": " + why.Message})
 			continue
 		}
-		if p := s.hiderOf(c); p != nil {
-			problems = append(problems, &endpoint.Problem{Reason: p.Reason, Message: endpoint.TrimDot(c.Host) + ": " + p.Message})
-			continue
-		}
-		if g.Dropped[c] < len(c.Endpoints(nil)) {
+		if g.Dropped[c] < len(c.Own) {
 			v.TotalRecords++
 		}
 		for _, note := range g.Notes[c] {
@@ -45,14 +44,12 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 	}
 	for _, r := range p.Records {
 		z := s.Served[s.Table.Index[r.Zone()]]
-		switch loss := s.lossOf(z, r, losses); {
-		case loss == nil:
-			v.TotalRecords++
-		case loss.KeepsOut():
+		loss := s.lossOf(z, r, losses)
+		if loss != nil {
 			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(r.Name) + ": " + loss.Message})
-		default:
+		}
+		if !loss.KeepsOut() {
 			v.TotalRecords++
-			problems = append(problems, &endpoint.Problem{Reason: loss.Reason, Message: endpoint.TrimDot(r.Name) + ": " + loss.Message})
 		}
 	}
 	if len(problems) == 0 {
