@@ -273,7 +273,7 @@ func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone) {
 		g.set(heldRemovals, float64(names), z.Origin())
 		g.set(snapshotNames, float64(z.Names()), z.Origin())
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
-		g.set(conflicts, float64(z.Conflicts()), z.Origin())
+		g.set(conflicts, float64(z.Conflicts), z.Origin())
 	}
 	g.set(openZones, float64(len(snap.Open())))
 	g.set(unreadOwners, float64(snap.UnreadOwners()))

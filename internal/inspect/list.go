@@ -33,7 +33,7 @@ func (v *View) Zones() []Zone {
 	all := make([]Zone, 0, len(v.Snapshot.Zones()))
 	for _, z := range v.Snapshot.Zones() {
 		all = append(all, Zone{
-			Name: trim(z.Origin()), Serial: z.Serial(), Names: z.Listed(), Conflicts: z.Conflicts(),
+			Name: trim(z.Origin()), Serial: z.Serial(), Names: z.Listed, Conflicts: z.Conflicts,
 			Held: v.Held[z.Origin()], Open: open[z.Origin()],
 		})
 	}

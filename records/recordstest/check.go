@@ -222,7 +222,7 @@ func Facts(s *records.Snapshot) map[string]string {
 	for _, z := range s.Zones() {
 		soa := *z.SOA()
 		soa.Serial = 0
-		f["zone "+z.Origin()] = fmt.Sprint(z.Hash(), &soa, z.Names(), z.Listed(), z.Conflicts(), z.StandsIn(), z.CorefileZone(), s.Lists(z))
+		f["zone "+z.Origin()] = fmt.Sprint(z.Hash(), &soa, z.Names(), z.Listed, z.Conflicts, z.StandsIn(), z.CorefileZone(), s.Lists(z))
 		f["transfer "+z.Origin()] = strings.Join(slices.Sorted(maps.Keys(content(z))), "\n")
 		for n := range s.Names(z, "", "") {
 			f["listed "+n.Name] = text(n)

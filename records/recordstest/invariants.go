@@ -176,8 +176,8 @@ func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 			}
 		}
 	}
-	if n != z.Listed() || conflicts != z.Conflicts() {
-		wrong("zone %s: %d names and %d conflicts are listed, %d and %d counted", z.Origin(), n, conflicts, z.Listed(), z.Conflicts())
+	if n != z.Listed || conflicts != z.Conflicts {
+		wrong("zone %s: %d names and %d conflicts are listed, %d and %d counted", z.Origin(), n, conflicts, z.Listed, z.Conflicts)
 	}
 }
 

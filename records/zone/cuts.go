@@ -90,20 +90,17 @@ func (e *Edit) Delegate(origin string, d *delegation) {
 	if d.equal(old) {
 		return
 	}
-	if e.copied == nil {
-		e.delegations, e.copied = e.Zone.delegations.Edit(), e.Zone.copied.Edit()
-	}
 	if old != nil {
-		e.delegations.Delete(origin)
+		e.delegations.edit().Delete(origin)
 		for _, name := range old.names {
-			e.copied.Delete(name)
+			e.copied.edit().Delete(name)
 			e.renew(e.make(name))
 		}
 	}
 	if d != nil {
-		e.delegations.Set(origin, d)
+		e.delegations.edit().Set(origin, d)
 		for i, name := range d.names {
-			e.copied.Set(name, d.sets[i])
+			e.copied.edit().Set(name, d.sets[i])
 			e.renew(e.make(name))
 		}
 	}

@@ -14,23 +14,10 @@ import (
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
 func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 	z := *e.Zone
-	z.Nodes, z.content, z.conflicts, z.Turns = e.names.Map(), e.content, e.Conflicts, e.turns
-	z.voids, z.listed, z.UnreadNames = e.voids, e.listed, e.UnreadNames
-	if e.copied != nil {
-		z.delegations, z.copied = e.delegations.Map(), e.copied.Map()
+	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.told, &e.barred, &e.dnames, &e.deep} {
+		t.end()
 	}
-	if e.dnames != nil {
-		z.dnames = e.dnames.Map()
-	}
-	if e.deep != nil {
-		z.deep = e.deep.Map()
-	}
-	if e.told != nil {
-		z.told = e.told.Map()
-	}
-	if e.barred != nil {
-		z.barred = e.barred.Map()
-	}
+	z.Nodes, z.trees, z.sums = e.names.Map(), e.trees, e.sums
 	z.Glue = z.ownGlue()
 	z.made, z.gate = e.id, nil
 	z.hash = z.content.plus(digestOf([]dns.RR{z.Zone.SOA(z.MName(), 0)}))

@@ -92,7 +92,7 @@ func (z *Zone) last() Numbered {
 // bare returns z as transfers need it: it keeps nothing else in memory.
 func (z *Zone) bare() *Zone {
 	return &Zone{
-		Zone: z.Zone, Nodes: z.Nodes, dnames: z.dnames, hash: z.hash, made: z.made,
+		Zone: z.Zone, Nodes: z.Nodes, trees: trees{dnames: z.dnames}, hash: z.hash, made: z.made,
 		serial: z.serial, SOASet: z.SOASet, Negative: z.Negative, journal: z.journal,
 	}
 }
@@ -120,7 +120,7 @@ func (e *Edit) openGate(z, before *Zone) gate {
 		return gate{}
 	case before.gate == nil:
 		before = &Zone{
-			Zone: before.Zone, Nodes: before.Nodes, dnames: before.dnames, hash: before.hash, made: before.made,
+			Zone: before.Zone, Nodes: before.Nodes, trees: trees{dnames: before.dnames}, hash: before.hash, made: before.made,
 			gate: &gate{shown: before.bare(), seen: before.last()},
 		}
 	}

@@ -39,13 +39,10 @@ func (e *Edit) noteDeep(name string, there bool) {
 	if up, ok := rdata.Parent(name); !ok || name == e.Zone.Origin() || up == e.Zone.Origin() {
 		return
 	}
-	if e.deep == nil {
-		e.deep = e.Zone.deep.Edit()
-	}
 	if there {
-		e.deep.Set(rdata.FromRoot(name), struct{}{})
+		e.deep.edit().Set(rdata.FromRoot(name), struct{}{})
 	} else {
-		e.deep.Delete(rdata.FromRoot(name))
+		e.deep.edit().Delete(rdata.FromRoot(name))
 	}
 }
 

@@ -55,13 +55,10 @@ func chunks(text string) (all []string) {
 
 // Tell puts sets, which name an owner, at name; nil takes them away.
 func (e *Edit) Tell(name string, sets []RRset) {
-	if e.told == nil {
-		e.told = e.Zone.told.Edit()
-	}
 	if sets == nil {
-		e.told.Delete(name)
+		e.told.edit().Delete(name)
 	} else {
-		e.told.Set(name, sets)
+		e.told.edit().Set(name, sets)
 	}
 	e.renew(e.make(name))
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
@@ -51,7 +50,7 @@ func (e *Edit) settleAt(n *Node) {
 	}
 	n.Turn = e.Zone.turnsAt(n)
 	if turn != n.Turn {
-		e.turns += btoi(n.Turn) - btoi(turn)
+		e.Turns += btoi(n.Turn) - btoi(turn)
 	}
 	if turn || n.Turn {
 		e.Turned = append(e.Turned, n.Name)
@@ -86,36 +85,28 @@ func (e *Edit) setsAt(n *Node) []RRset {
 			sets = []RRset{}
 		}
 	}
-	copies, _ := current(e.copied, e.Zone.copied).Get(n.Name)
-	told, _ := current(e.told, e.Zone.told).Get(n.Name)
+	copies, _ := e.copied.Get(n.Name)
+	told, _ := e.told.Get(n.Name)
 	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see endpoint.Zone
 }
 
 // getter is a tree.Map, or an edit of one.
 type getter[V any] interface{ Get(key string) (V, bool) }
 
-// current returns what an edit, which may be nil, has made of a map so far.
-func current[V any](edit *tree.Edit[V], m tree.Map[V]) getter[V] {
-	if edit != nil {
-		return edit
-	}
-	return m
-}
-
 // others returns what a name holds apart from its Records.
 func (e *Edit) others(n *Node) Others {
-	return e.Zone.othersBy(n, e.names, current(e.barred, e.Zone.barred), current(e.copied, e.Zone.copied))
+	return e.Zone.othersBy(n, e.names, &e.trees)
 }
 
 // Others returns what a name of the zone holds apart from its Records.
-func (z *Zone) Others(n *Node) Others { return z.othersBy(n, z.Nodes, z.barred, z.copied) }
+func (z *Zone) Others(n *Node) Others { return z.othersBy(n, z.Nodes, &z.trees) }
 
-// othersBy returns what a name holds apart from its Records, by the zone's maps or edits of them.
-func (z *Zone) othersBy(n *Node, names getter[*Node], barred getter[Bar], copied getter[[]RRset]) Others {
-	by, _ := barred.Get(n.Name)
-	copies, _ := copied.Get(n.Name)
+// othersBy returns what a name holds apart from its Records, by the zone's trees or edits of them.
+func (z *Zone) othersBy(n *Node, names getter[*Node], t *trees) Others {
+	by, _ := t.barred.Get(n.Name)
+	copies, _ := t.copied.Get(n.Name)
 	return Others{
-		Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, barred),
+		Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, &t.barred),
 		Alias: by.Alias, Fixed: z.Fixed[n.Name], copied: copies,
 	}
 }
@@ -128,13 +119,10 @@ type Bar struct {
 
 // Bar keeps the Records at name from data that belong to an owner; the zero Bar ends that.
 func (e *Edit) Bar(name string, by Bar) {
-	if e.barred == nil {
-		e.barred = e.Zone.barred.Edit()
-	}
 	if by.By == nil {
-		e.barred.Delete(name)
+		e.barred.edit().Delete(name)
 	} else {
-		e.barred.Set(name, by)
+		e.barred.edit().Set(name, by)
 	}
 	if e.Node(name) != nil {
 		e.renew(e.make(name))

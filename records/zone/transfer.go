@@ -48,21 +48,15 @@ func (z *Zone) redirects(name string) bool {
 
 // redirect notes whether n, which is settled, has a DNAME.
 func (e *Edit) redirect(n *Node) {
-	_, was := e.Zone.dnames.Get(n.Name)
-	if e.dnames != nil {
-		_, was = e.dnames.Get(n.Name)
-	}
+	_, was := e.dnames.Get(n.Name)
 	is := OfType(n.Static, dns.TypeDNAME) != nil
 	if was == is {
 		return
 	}
-	if e.dnames == nil {
-		e.dnames = e.Zone.dnames.Edit()
-	}
 	if is {
-		e.dnames.Set(n.Name, struct{}{})
+		e.dnames.edit().Set(n.Name, struct{}{})
 	} else {
-		e.dnames.Delete(n.Name)
+		e.dnames.edit().Delete(n.Name)
 	}
 	e.redirected = append(e.redirected, n.Name)
 }

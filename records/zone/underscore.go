@@ -21,7 +21,7 @@ func (n *Node) owner() *endpoint.Contender {
 }
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where a Record is bound to it; nil for none.
-func aboveOf(n *Node, names getter[*Node], barred getter[Bar]) *endpoint.Contender {
+func aboveOf(n *Node, names getter[*Node], barred *edited[Bar]) *endpoint.Contender {
 	if !slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool { return r.Bound }) {
 		return nil // by far the most
 	}
@@ -48,11 +48,8 @@ func (e *Edit) renewBelow(name string) {
 			}
 		}
 	} else {
-		deep, prefix := e.deep, rdata.FromRoot(name)+"_"
-		if deep == nil {
-			deep = e.Zone.deep.Edit()
-		}
-		for key := range deep.From(prefix) {
+		prefix := rdata.FromRoot(name) + "_"
+		for key := range e.deep.edit().From(prefix) {
 			if !strings.HasPrefix(key, prefix) {
 				break
 			}

@@ -18,25 +18,11 @@ type Zone struct {
 	Fixed map[string][]RRset
 	// Nodes are the names of the zone, by owner name in lower case.
 	Nodes tree.Map[*Node]
-	// delegations is what the zone holds of the zones served here that begin below it, by
-	// their origins; copied is the same by owner name.
-	delegations tree.Map[*delegation]
-	copied      tree.Map[[]RRset]
-	// told is what is said of the owners of hosts, by owner name (rule 5.8).
-	told tree.Map[[]RRset]
-	// barred says whose the names are that have Records and belong to other objects.
-	barred tree.Map[Bar]
-	// content is the digest of all names, hash that of the whole zone: the SOA
-	// less its serial is in it too (rule 6.7).
-	content, hash digest
-	// conflicts counts the contenders on hosts of the zone that lost.
-	conflicts int
-	// Turns counts the names at which a search leaves the zone or goes elsewhere: cuts
-	// to zones that are not served here, and DNAMEs.
-	Turns int
-	// voids counts the nodes of names that do not exist, listed those that are listed.
-	voids, listed int
-	serial        uint32
+	trees
+	sums
+	// hash is the digest of the whole zone: the SOA less its serial is in it too (rule 6.7).
+	hash   digest
+	serial uint32
 	// made is the generation of the snapshot in which the zone got its content.
 	made uint32
 	// SOASet is the SOA RRset; Negative is the same with the TTL of negative
@@ -44,18 +30,72 @@ type Zone struct {
 	// servers. All are shared and clipped. Versions with the same content have the same
 	// SOA record, and no others have.
 	SOASet, Negative, Glue []dns.RR
-	// dnames are the owner names of DNAMEs.
-	dnames tree.Map[struct{}]
-	// deep are the names with Records that lie below another name of the zone than its
-	// origin, each from the root.
-	deep tree.Map[struct{}]
-	// UnreadNames counts the names whose owners cannot be read now, those of zones below among them.
-	UnreadNames int
 	// journal is how the zone became what it is.
 	journal journal
 	// gate is what is shown of it where a writer keeps serials; nil where none does: the
 	// zone itself is shown.
 	gate *gate
+}
+
+// trees are what a zone holds beside its nodes.
+type trees struct {
+	// delegations is what the zone holds of the zones served here that begin below it, by
+	// their origins; copied is the same by owner name.
+	delegations edited[*delegation]
+	copied      edited[[]RRset]
+	// told is what is said of the owners of hosts, by owner name (rule 5.8).
+	told edited[[]RRset]
+	// barred says whose the names are that have Records and belong to other objects.
+	barred edited[Bar]
+	// dnames are the owner names of DNAMEs.
+	dnames edited[struct{}]
+	// deep are the names with Records that lie below another name of the zone than its
+	// origin, each from the root.
+	deep edited[struct{}]
+}
+
+// edited is a tree, and in an Edit its next version from the first change on.
+type edited[V any] struct {
+	tree.Map[V]
+	next *tree.Edit[V]
+}
+
+// Get returns the value at key as edited so far.
+func (t edited[V]) Get(key string) (V, bool) {
+	if t.next != nil {
+		return t.next.Get(key)
+	}
+	return t.Map.Get(key)
+}
+
+// edit returns the next version.
+func (t *edited[V]) edit() *tree.Edit[V] {
+	if t.next == nil {
+		t.next = t.Map.Edit()
+	}
+	return t.next
+}
+
+// end makes the next version the tree.
+func (t *edited[V]) end() {
+	if t.next != nil {
+		t.Map, t.next = t.next.Map(), nil
+	}
+}
+
+// sums are what is counted of the names of a zone.
+type sums struct {
+	// content is the digest of all names.
+	content digest
+	// Conflicts counts the contenders on hosts of the zone that are kept from being served by another object's.
+	Conflicts int
+	// Turns counts the names at which a search leaves the zone or goes elsewhere: cuts
+	// to zones that are not served here, and DNAMEs.
+	Turns int
+	// voids counts the nodes of names that do not exist, Listed those that Snapshot.Names yields.
+	voids, Listed int
+	// UnreadNames counts the names whose owners cannot be read now, those of zones below among them.
+	UnreadNames int
 }
 
 // Origin returns the zone's name, in lower case with a final dot.
@@ -66,13 +106,6 @@ func (z *Zone) Serial() uint32 { return z.serial }
 
 // Names returns the number of names in the zone, empty non-terminals included.
 func (z *Zone) Names() int { return z.Nodes.Len() - z.voids }
-
-// Listed returns the number of those that Snapshot.Names yields.
-func (z *Zone) Listed() int { return z.listed }
-
-// Conflicts returns how many contenders on hosts of the zone are kept from being
-// served by another object's.
-func (z *Zone) Conflicts() int { return z.conflicts }
 
 // Node is one name of a zone, with what stands there. It is immutable once Finish has
 // returned its zone.
@@ -119,12 +152,10 @@ func (n *Node) empty() bool {
 // one edit are changed in place by it; older ones are copied first.
 type Edit struct {
 	Zone *Zone // the version before, which stays as it is
-	// names, content, turns, voids and listed are the next versions of the zone's.
-	names                *tree.Edit[*Node]
-	content              digest
-	turns, voids, listed int
-	// Conflicts and UnreadNames are how many there are now: see Zone.
-	Conflicts, UnreadNames int
+	// names, and what is embedded, are the next versions of the zone's.
+	names *tree.Edit[*Node]
+	trees
+	sums
 	// id tells apart what this edit made.
 	id uint32
 	// stale are the nodes whose RRsets are to be made anew.
@@ -140,11 +171,6 @@ type Edit struct {
 	Turned []string
 	// Contended are the names at which the verdicts of several Records may have changed.
 	Contended []string
-	// delegations and those after it are the next versions of the zone's; nil for the same.
-	delegations  *tree.Edit[*delegation]
-	copied, told *tree.Edit[[]RRset]
-	barred       *tree.Edit[Bar]
-	dnames, deep *tree.Edit[struct{}]
 	// redirected are the names that dnames differs at.
 	redirected []string
 	// above is the name that make was last at on its way up, and its node, which
@@ -168,17 +194,14 @@ func NewZone(at endpoint.Zone, cuts []string) *Zone {
 	e.Settle()
 	z.Nodes, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
 	for _, n := range z.Nodes.All() {             // the edit did not know the cuts
-		z.listed += btoi(n.Listed(z))
+		z.Listed += btoi(n.Listed(z))
 	}
 	return z
 }
 
 // Edit begins the next version of the zone. id is that of the snapshot it is made for: no edit before had it.
 func (z *Zone) Edit(id uint32) *Edit {
-	return &Edit{
-		Zone: z, names: z.Nodes.Edit(), content: z.content, Conflicts: z.conflicts, turns: z.Turns,
-		voids: z.voids, listed: z.listed, UnreadNames: z.UnreadNames, id: id,
-	}
+	return &Edit{Zone: z, names: z.Nodes.Edit(), trees: z.trees, sums: z.sums, id: id}
 }
 
 // Set puts steered data at name, or takes it away where data has no owner.
@@ -258,7 +281,7 @@ func (e *Edit) Sweep() {
 // list adds by to how many names are listed, where n is one: -1 before n changes, and 1 after it.
 func (e *Edit) list(n *Node, by int) {
 	if n.Listed(e.Zone) {
-		e.listed += by
+		e.Listed += by
 	}
 }
 
