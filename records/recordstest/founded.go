@@ -8,10 +8,11 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // founded checks that what Records are told is so: the data of one that is served are given to who asks for them, in the answer or with a
-// referral, and those of one that is not are not, unless another object has the same.
+// referral, and those of one that is not are not, unless another object has the same, there or at a wildcard above.
 func founded(s *records.Snapshot, wrong func(string, ...any)) {
 	type said struct {
 		name, text string
@@ -42,7 +43,11 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 	for key, objects := range told {
 		rtype, _, _ := strings.Cut(objects[0], " ")
 		given := isGiven(s, key.name, rtype, key.text)
-		if _, twin := told[said{key.name, key.text, !key.served}]; given != key.served && !twin && !(given && othersSay(s, key.name, rtype)) {
+		_, twin := told[said{key.name, key.text, !key.served}]
+		for up, ok := rdata.Parent(key.name); ok && given && !twin; up, ok = rdata.Parent(up) {
+			_, twin = told[said{rdata.Wildcard + up, key.text, true}]
+		}
+		if given != key.served && !twin && !(given && othersSay(s, key.name, rtype)) {
 			wrong("%s %s %s of %v: it is given to who asks: %v, and it is told: %v", key.name, rtype, key.text, objects, given, key.served)
 		}
 	}
