@@ -126,10 +126,9 @@ func (d *DB) publish() {
 	d.state.Store(newState(nets, bases))
 }
 
-// refresh reads the files that have changed, and reports whether to look again
-// soon, because one may still be being written. A file that cannot be read or
-// understood leaves its last good content in use.
-func (d *DB) refresh() (again bool) {
+// refresh reads the files that have changed; one that may still be being written is left for the
+// next time. A file that cannot be read or understood leaves its last good content in use.
+func (d *DB) refresh() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	loaded := false
@@ -140,7 +139,6 @@ func (d *DB) refresh() (again bool) {
 		}
 		switch {
 		case found == watchfile.Changing || errors.Is(err, watchfile.ErrChanging):
-			again = true
 		case err != nil:
 			d.log.Warningf("%s %q cannot be read, what was loaded before stays in use: %v", f.kind(), f.Path, err)
 		case found == watchfile.Changed:
@@ -151,5 +149,4 @@ func (d *DB) refresh() (again bool) {
 	if loaded {
 		d.publish()
 	}
-	return again
 }

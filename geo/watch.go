@@ -10,5 +10,5 @@ import (
 // since Open are seen too. A version that cannot be understood leaves the one
 // before in use. Only one Watch of a DB runs at a time.
 func (d *DB) Watch(ctx context.Context) {
-	watchfile.Watch(ctx, func() { d.refresh() })
+	watchfile.Watch(ctx, d.refresh)
 }

@@ -73,7 +73,7 @@ func (k *stateWriter) save(stopped bool) bool {
 	if c == nil {
 		return true
 	}
-	_, left, err := statefile.Write(k.dir, c)
+	left, err := statefile.Write(k.dir, c)
 	took := time.Since(begin)
 	k.next = begin.Add(max(writePause, writeShare*took))
 	path := filepath.Join(k.dir, statefile.Name)

@@ -50,16 +50,14 @@ func Prepare(dir string) error {
 
 // Write makes c what the file in dir holds, whole or not at all: whoever reads meanwhile, or
 // after a loss of power, finds what was there before or c. Several processes may write; the
-// last one counts. It returns how many octets it has written, and which objects it had to
-// leave out for their length.
-func Write(dir string, c *Contents) (size int64, left []string, err error) {
+// last one counts. It returns which objects it had to leave out for their length.
+func Write(dir string, c *Contents) (left []string, err error) {
 	file, err := os.CreateTemp(dir, temporary+"*") // mode 0600
 	if err != nil {
-		return 0, nil, unnamed(err)
+		return nil, unnamed(err)
 	}
 	w := newWriter(file)
-	size, err = w.all(c)
-	if err == nil {
+	if err = w.all(c); err == nil {
 		err = file.Sync()
 	}
 	err = errors.Join(err, file.Close())
@@ -68,9 +66,9 @@ func Write(dir string, c *Contents) (size int64, left []string, err error) {
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())
-		return 0, nil, unnamed(err)
+		return nil, unnamed(err)
 	}
-	return size, w.left, syncDir(dir)
+	return w.left, syncDir(dir)
 }
 
 // unnamed returns an error of the file system without the name of the temporary file, which
@@ -114,21 +112,20 @@ func newWriter(file *os.File) *writer {
 	return w
 }
 
-func (w *writer) all(c *Contents) (int64, error) {
+func (w *writer) all(c *Contents) error {
 	if _, err := w.file.Seek(headerSize, io.SeekStart); err != nil {
-		return 0, err
+		return err
 	}
 	if err := w.body(c); err != nil {
-		return 0, err
+		return err
 	}
 	if err := w.out.Flush(); err != nil {
-		return 0, err
+		return err
 	}
-	err := writeHeader(w.file, header{
+	return writeHeader(w.file, header{
 		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs,
 		Size: w.size, Sum: hex.EncodeToString(w.sum.Sum(nil)),
 	})
-	return w.size + headerSize, err
 }
 
 func writeHeader(file *os.File, h header) error {

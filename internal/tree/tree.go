@@ -90,11 +90,8 @@ func (e *Edit[V]) From(key string) iter.Seq2[string, V] {
 // Set puts value at key.
 func (e *Edit[V]) Set(key string, value V) { e.m.Set(key, value) }
 
-// Delete removes key, and tells whether it was there.
-func (e *Edit[V]) Delete(key string) bool {
-	_, ok := e.m.Delete(key)
-	return ok
-}
+// Delete removes key.
+func (e *Edit[V]) Delete(key string) { e.m.Delete(key) }
 
 // Len returns the number of entries as edited so far.
 func (e *Edit[V]) Len() int { return e.m.Len() }
