@@ -14,62 +14,42 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
-// registryMaps lists and watches the ConfigMaps, and says what goes wrong.
-type registryMaps struct {
-	k      *registry
-	resume rewatch.Check
-}
-
 // listWatch returns what the reflector lists and watches with.
 func (k *registry) listWatch() *cache.ListWatch {
-	m := &registryMaps{k: k}
-	m.resume.Newest = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		ctx, cancel := context.WithTimeout(ctx, k.w.timing.request)
-		defer cancel()
-		m.options(&o)
-		return k.maps.List(ctx, o)
+	labelled := func(o metav1.ListOptions) metav1.ListOptions {
+		o.LabelSelector = labelLease + "=" + k.w.opts.Lease
+		return o
 	}
-	return &cache.ListWatch{ListWithContextFunc: m.list, WatchFuncWithContext: m.watch}
+	list := func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		return k.maps.List(ctx, labelled(o))
+	}
+	begin := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		return k.maps.Watch(ctx, labelled(o))
+	}
+	return rewatch.ListWatch(k.w.timing.request, list, begin, k.note)
 }
 
-func (m *registryMaps) options(o *metav1.ListOptions) {
-	o.LabelSelector = labelLease + "=" + m.k.w.opts.Lease
-}
-
-func (m *registryMaps) note(verb string, err error) {
-	w := m.k.w
+// note notes how a list or a watch went.
+func (k *registry) note(ctx context.Context, o metav1.ListOptions, err error) {
+	verb := "list"
+	if o.Watch {
+		verb = "watch"
+	}
+	if ctx.Err() != nil || o.Watch && (err == nil || o.SendInitialEvents != nil) {
+		return
+	}
+	w := k.w
 	w.told.result(w, "follow configmaps", attempt{
 		doing: fmt.Sprintf("%s the ConfigMaps with owners and serials of namespace %s", verb, w.opts.Namespace),
 		grant: fmt.Sprintf("the verbs list, watch, create and update on configmaps in namespace %s, or write the property `write-back "+
 			"off`", w.opts.Namespace),
 	}, err)
 	if sort := classify(err); sort == forbidden || sort == missing {
-		m.k.giveUp(err.Error(), false)
+		k.giveUp(err.Error(), false)
 	}
 	if err != nil {
-		m.k.unanswered()
+		k.unanswered()
 	}
-}
-
-func (m *registryMaps) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	m.options(&o)
-	list, err := m.k.maps.List(ctx, o)
-	if ctx.Err() == nil {
-		m.note("list", err)
-	}
-	if err == nil {
-		m.resume.Listed()
-	}
-	return list, err
-}
-
-func (m *registryMaps) watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	m.options(&o)
-	events, err := m.resume.Begin(ctx, &o, func() (watch.Interface, error) { return m.k.maps.Watch(ctx, o) })
-	if err != nil && o.SendInitialEvents == nil && ctx.Err() == nil {
-		m.note("watch", err)
-	}
-	return events, err
 }
 
 // registryStore is a registry as the store that its reflector writes to.

@@ -1,4 +1,4 @@
-// Package rewatch tells whether a watch of an API server may go on from the version that was
+// Package rewatch reports whether a watch of an API server may go on from the version that was
 // read last, or everything is to be listed anew.
 //
 // A reflector of client-go goes on from that version when a watch ends. An API server whose etcd
@@ -12,46 +12,64 @@ import (
 	"fmt"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 )
 
 // ErrSetBack marks the error of a watch that may not go on, as the API server has an older state.
 var ErrSetBack = errors.New("the API server has been put back to an older state")
 
-// Check is asked before every watch of one reflector. Its zero value with a Newest is ready to
-// use; it belongs to one reflector.
-type Check struct {
-	// Newest lists with options, for a list whose version is that of the server. It is asked for
-	// one object at most.
-	Newest func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
+// ListWatch returns what one reflector lists and watches with. list and begin are the requests; a list that is made before a
+// watch, for the version that the server is at, is given up after within. noted is told how each list and each watch went;
+// options.Watch is true for a watch. After most errors a reflector lists anew; where there are too many requests, it tries again.
+func ListWatch(within time.Duration,
+	list func(context.Context, metav1.ListOptions) (runtime.Object, error),
+	begin func(context.Context, metav1.ListOptions) (watch.Interface, error),
+	noted func(ctx context.Context, options metav1.ListOptions, err error),
+) *cache.ListWatch {
+	c := &check{list: list, within: within}
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			all, err := list(ctx, options)
+			if err == nil {
+				c.listed.Store(true)
+			}
+			noted(ctx, options, err)
+			return all, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (w watch.Interface, err error) {
+			options.Watch = true
+			if err = c.resume(ctx, &options); err == nil {
+				w, err = begin(ctx, options)
+			}
+			err = anew(&options, err)
+			noted(ctx, options, err)
+			return w, err
+		},
+	}
+}
 
+// check is asked before every watch of one reflector.
+type check struct {
+	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
+	within time.Duration
 	listed atomic.Bool // what the next watch goes on from was listed just now
 }
 
-// Listed says that a list has been read: the next watch begins where it ended.
-func (c *Check) Listed() { c.listed.Store(true) }
-
-// Begin begins a watch with options, where it may begin. After most errors a reflector lists anew;
-// where there are too many requests, it tries again.
-func (c *Check) Begin(ctx context.Context, options *metav1.ListOptions, begin func() (watch.Interface, error)) (watch.Interface, error) {
-	if err := c.resume(ctx, options); err != nil {
-		return nil, anew(options, err)
-	}
-	w, err := begin()
-	return w, anew(options, err)
-}
-
 // resume returns nil where a watch with options may begin, and otherwise why not.
-func (c *Check) resume(ctx context.Context, options *metav1.ListOptions) error {
+func (c *check) resume(ctx context.Context, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil || c.listed.Swap(false) {
 		return nil
 	}
-	list, err := c.Newest(ctx, metav1.ListOptions{Limit: 1})
+	ctx, cancel := context.WithTimeout(ctx, c.within)
+	defer cancel()
+	list, err := c.list(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -75,7 +93,7 @@ func anew(options *metav1.ListOptions, err error) error {
 	return errors.New(err.Error())
 }
 
-// Older tells whether the resource version a is of an older state than b. Of versions that are
+// Older reports whether the resource version a is of an older state than b. Of versions that are
 // no numbers nothing is known; a server that conforms has numbers.
 func Older(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)

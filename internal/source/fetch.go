@@ -34,10 +34,10 @@ type fetcher struct {
 	slots  chan struct{} // holds one for each Secret that is being fetched
 }
 
-func newFetcher(config *rest.Config, r *kubernetesRun) (f fetcher, err error) {
-	config = rest.CopyConfig(config)
+func newFetcher(s *server) (f fetcher, err error) {
+	config := rest.CopyConfig(s.config)
 	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(fetchRate, fetchBurst)
-	f.client, err = rest.UnversionedRESTClientForConfigAndClient(config, r.http)
+	f.client, err = rest.UnversionedRESTClientForConfigAndClient(config, s.http)
 	f.slots = make(chan struct{}, maxFetches)
 	return f, err
 }

@@ -3,21 +3,14 @@ package source
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/direct"
 )
 
 // KubernetesOptions says what a Kubernetes source reads.
@@ -66,17 +59,7 @@ func Kubernetes(opts KubernetesOptions) Source {
 		opts.Observer = nobody{}
 	}
 	opts.Stats = cmp.Or(opts.Stats, new(Stats))
-	return &kubernetes{opts: opts, timing: kubernetesTiming{
-		gather:  10 * time.Millisecond,
-		retry:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 10 * time.Second},
-		recheck: wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 25 * time.Second},
-		confirm: 30 * time.Second,
-		answer:  15 * time.Second,
-		pulse:   15 * time.Second,
-		watch:   30 * time.Second,
-		fetch:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 30 * time.Second},
-		spare:   30 * time.Second,
-	}}
+	return &kubernetes{opts: opts, timing: defaultTiming()}
 }
 
 type kubernetes struct {
@@ -84,34 +67,6 @@ type kubernetes struct {
 	timing kubernetesTiming
 	// chunked turns off streaming lists, as for a server that has none.
 	chunked bool
-}
-
-type kubernetesTiming struct {
-	// gather is how long changes are collected before they are published: an answer must not
-	// wait, and a list must not be compiled object by object.
-	gather time.Duration
-	// retry paces attempts after a failure. Its cap bounds how long an API
-	// server can be back without being noticed.
-	retry wait.Backoff
-	// recheck paces looks for kinds that are missing.
-	// Cap and jitter make 30 seconds.
-	recheck wait.Backoff
-	// confirm is how long a kind must be missing before objects of it that
-	// nobody has reported as deleted go.
-	confirm time.Duration
-	// answer bounds requests whose answers are small, and pulse is the time
-	// between signs of life: together they bound how long a server can hang
-	// without being noticed.
-	answer, pulse time.Duration
-	// watch bounds the time until a watch begins. A streaming list begins when
-	// the server's cache is fresh, which takes seconds.
-	watch time.Duration
-	// fetch paces attempts to fetch one object by its name.
-	fetch wait.Backoff
-	// spare is how long it waits for kinds that many clusters do without, and that
-	// fail: as long as it takes until each has been tried again at a server that has
-	// just started, for what is not known yet may own the names that are.
-	spare time.Duration
 }
 
 // Name implements Source.
@@ -138,9 +93,7 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	if err != nil {
 		return fmt.Errorf("set up the client of cluster %q: %w", k.opts.Cluster, err)
 	}
-	// One that is being set up now stays until the server finds it idle; client-go
-	// shares it among all clients with the same configuration.
-	defer utilnet.CloseIdleConnectionsFor(r.http.Transport)
+	defer r.close()
 	defer r.opts.Stats.synced.Store(false)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -163,60 +116,16 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 	return nil
 }
 
-// gather calls news after changes, those that come close together at once, until ctx ends.
-func (r *kubernetesRun) gather(ctx context.Context, news func()) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.dirty:
-		}
-		if !pause(ctx, &wait.Backoff{Duration: r.timing.gather}) {
-			return
-		}
-		news()
-	}
-}
-
 // begin sets up one run.
 func (k *kubernetes) begin() (*kubernetesRun, error) {
-	if k.opts.Config == nil {
-		return nil, errors.New("no rest.Config given")
-	}
-	config := rest.CopyConfig(k.opts.Config)
-	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
-	config.Timeout = 0                                    // it would end every watch
-	config.NegotiatedSerializer = (&codec{}).serializer() // for errors; the rest is read as it is
-	if config.UserAgent == "" {
-		config.UserAgent = "coredns-kuadrant"
-	}
-	if config.WarningHandler == nil && config.WarningHandlerWithContext == nil {
-		config.WarningHandler = rest.NoWarnings{} // the versions that we read are our own choice
-	}
-	if config.RateLimiter == nil && config.QPS == 0 {
-		// One list for each kind and namespace at the start; little after that.
-		// All clients of the source share the limit.
-		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(50, 100)
-	}
-	shared, err := rest.HTTPClientFor(config)
+	s, err := newServer(k.opts.Cluster, k.opts.Config, k.opts.Logf, k.opts.Infof)
 	if err != nil {
 		return nil, err
 	}
-	client := direct.Client(shared)
-	r := &kubernetesRun{
-		opts:    &k.opts,
-		timing:  k.timing,
-		chunked: k.chunked,
-		config:  config,
-		http:    client,
-		dirty:   make(chan struct{}, 1),
-		store:   newClusterStore(k.opts.Cluster, k.opts.Pools),
-	}
-	r.troubles = troubles{warnf: k.opts.Logf, infof: k.opts.Infof, changed: r.updateStats}
-	if r.raw, err = rest.UnversionedRESTClientForConfigAndClient(config, client); err != nil {
-		return nil, err
-	}
-	if r.fetcher, err = newFetcher(config, r); err != nil {
+	s.timing, s.chunked = k.timing, k.chunked
+	r := &kubernetesRun{server: s, opts: &k.opts, store: newClusterStore(k.opts.Cluster, k.opts.Pools)}
+	s.troubles.changed = r.updateStats
+	if r.fetcher, err = newFetcher(s); err != nil {
 		return nil, err
 	}
 	r.secrets = newSecretStore()
@@ -233,33 +142,16 @@ func (k *kubernetes) begin() (*kubernetesRun, error) {
 
 // kubernetesRun is one run of a Kubernetes source.
 type kubernetesRun struct {
-	opts     *KubernetesOptions
-	timing   kubernetesTiming
-	chunked  bool
-	config   *rest.Config
-	http     *http.Client
-	raw      rest.Interface // for requests by path
-	fetcher  fetcher
-	troubles troubles
-	dirty    chan struct{} // one place: something changed
+	*server
+	opts    *KubernetesOptions
+	fetcher fetcher
 
-	mu      sync.Mutex // guards what follows
+	// mu guards what follows.
 	store   *clusterStore
 	secrets *secretStore // store's
 	uid     string       // "" until it is known or given up
 	states  [api.NumKinds]kindState
 	spare   time.Time // when it began to wait for kinds that fail, and that many clusters do without
-}
-
-// change applies an edit and wakes up the publisher.
-func (r *kubernetesRun) change(edit func()) {
-	r.mu.Lock()
-	edit()
-	r.mu.Unlock()
-	select {
-	case r.dirty <- struct{}{}:
-	default:
-	}
 }
 
 // cluster returns what is to be published now, nil where there is nothing new,
@@ -304,86 +196,4 @@ func (r *kubernetesRun) updateStats() {
 	synced := r.store.last != nil && !slices.Contains(r.store.last.Listings[:], api.NotListed)
 	r.mu.Unlock()
 	r.opts.Stats.synced.Store(synced && !r.troubles.any())
-}
-
-// where names the cluster at the beginning of log lines.
-func (r *kubernetesRun) where() string { return fmt.Sprintf("cluster %q", r.opts.Cluster) }
-
-// fail notes that a request failed: what is what was read, rights what a Role
-// must give for it. It returns what the error means, none where it is that ctx
-// has ended.
-func (r *kubernetesRun) fail(ctx context.Context, what, rights string, err error) trouble {
-	if ctx.Err() != nil {
-		return none
-	}
-	sort := classify(err)
-	switch sort {
-	case none, expired:
-		return sort
-	case unreachable:
-		r.troubles.begin("", sort, "%s: cannot reach the API server at %s: %v; trying again until it answers", r.where(), r.config.Host, err)
-		return sort
-	case stranger:
-		r.troubles.begin("", sort, "%s: what answers at %s is not an API server: %v; check the server's URL, its path included; "+
-			"trying again until an API server answers", r.where(), r.config.Host, err)
-		return sort
-	case unauthorized:
-		r.troubles.begin("", sort, "%s: the API server at %s refuses the credentials: %v; renew them", r.where(), r.config.Host, err)
-		return sort
-	}
-	if signed(err) {
-		r.answered()
-	}
-	switch sort {
-	case forbidden:
-		r.troubles.begin(what, sort, "%s: not allowed to read %s: %v; grant %s", r.where(), what, err, rights)
-	case busy, refused, missing:
-		r.troubles.begin(what, sort, "%s: cannot read %s: %v; trying again", r.where(), what, err)
-	}
-	return sort
-}
-
-// answered notes that the API server has answered.
-func (r *kubernetesRun) answered() {
-	r.troubles.end("", "%s: the API server answers", r.where())
-}
-
-// good notes that what could be read.
-func (r *kubernetesRun) good(what string) {
-	r.answered()
-	r.troubles.end(what, "%s: %s can be read", r.where(), what)
-}
-
-// get reads a JSON document by its path on the server.
-func (r *kubernetesRun) get(ctx context.Context, path string, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timing.answer)
-	defer cancel()
-	result := r.raw.Get().AbsPath(path).MaxRetries(0).Do(ctx)
-	// Error reads the server's words, which Raw leaves in the body.
-	if err := result.Error(); err != nil {
-		if classify(err) == stranger {
-			err = fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
-		}
-		return err
-	}
-	data, err := result.Raw()
-	if err != nil || into == nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
-	}
-	return nil
-}
-
-// pause waits for the next step of a backoff; false where ctx ends first.
-func pause(ctx context.Context, b *wait.Backoff) bool {
-	t := time.NewTimer(b.Step())
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
-	}
 }

@@ -12,17 +12,11 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // The Secrets that name further clusters, in the form that Kuadrant's dns-operator reads.
@@ -79,31 +73,17 @@ type RemotesOptions struct {
 // The values are held for as long as their Secrets are there, and are logged nowhere. It
 // returns nil when ctx ends, an error where the configuration cannot work.
 func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Remote)) error {
-	k := Kubernetes(KubernetesOptions{Cluster: opts.Cluster, Config: opts.Config, Logf: opts.Logf, Infof: opts.Infof}).(*kubernetes)
-	run, err := k.begin()
+	w, err := newRemotesWatch(opts)
 	if err != nil {
 		return fmt.Errorf("set up the client for Secrets that name clusters: %w", err)
 	}
-	run.troubles.changed = func() {}
-	config := rest.CopyConfig(run.config)
-	config.APIPath, config.GroupVersion = "/api", &schema.GroupVersion{Version: "v1"}
-	config.NegotiatedSerializer = (&codec{kind: api.KindSecret, decode: decodeRemote}).serializer()
-	client, err := rest.RESTClientForConfigAndClient(config, run.http)
-	if err != nil {
-		return fmt.Errorf("set up the client for Secrets that name clusters: %w", err)
-	}
-	w := &remotesWatch{
-		run: run, client: client, namespace: opts.Namespace, known: make(map[string]*Remote), missing: make(map[string]bool),
-		what: fmt.Sprintf("secrets in namespace %s that name clusters", opts.Namespace),
-	}
-	w.resume.Newest = w.list
-	defer utilnet.CloseIdleConnectionsFor(run.http.Transport)
+	defer w.close()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	wg.Go(func() { w.reflect(ctx) })
-	run.gather(ctx, func() {
+	wg.Go(func() { w.reflect(ctx, w.what, true, w.request, w.noted, (*remotesStore)(w)) })
+	w.gather(ctx, func() {
 		if all, ok := w.all(); ok {
 			publish(all)
 		}
@@ -172,18 +152,31 @@ func parsePools(list string) (pools api.Pools, warning string) {
 
 // remotesWatch is a reflector's access to the Secrets, and its store.
 type remotesWatch struct {
-	run       *kubernetesRun
+	*server
 	client    rest.Interface
 	namespace string
 	what      string // for messages
-	resume    rewatch.Check
 
-	mu      sync.Mutex         // guards what follows
+	// mu guards what follows.
 	known   map[string]*Remote // by namespace/name of the Secret
 	missing map[string]bool    // that a list lacked since they were seen last, nobody has reported their deletion
 	listed  bool               // they have been listed once
 	denials int
 	told    bool // that they cannot be listed
+}
+
+func newRemotesWatch(opts RemotesOptions) (*remotesWatch, error) {
+	warnf, infof := logs(opts.Logf, opts.Infof)
+	s, err := newServer(opts.Cluster, opts.Config, warnf, infof)
+	if err != nil {
+		return nil, err
+	}
+	w := &remotesWatch{
+		server: s, namespace: opts.Namespace, known: make(map[string]*Remote), missing: make(map[string]bool),
+		what: fmt.Sprintf("secrets in namespace %s that name clusters", opts.Namespace),
+	}
+	w.client, err = s.client(schema.GroupVersion{Version: "v1"}, &codec{kind: api.KindSecret, decode: decodeRemote})
+	return w, err
 }
 
 // all returns what is to be published; ok is false for nothing.
@@ -207,76 +200,30 @@ func (w *remotesWatch) all() (all []*Remote, ok bool) {
 	return all, true
 }
 
-// reflect follows the Secrets until ctx ends.
-func (w *remotesWatch) reflect(ctx context.Context) {
-	retry := w.run.timing.retry
-	r := cache.NewReflectorWithOptions(lists{
-		&cache.ListWatch{ListWithContextFunc: w.listNoted, WatchFuncWithContext: w.watch},
-		true,
-	}, &wire{}, (*remotesStore)(w), cache.ReflectorOptions{
-		Logger: &quiet, Name: w.what, TypeDescription: w.what, Backoff: &retry, Clock: endingClock{ctx: ctx},
-	})
-	r.RunWithContext(klog.NewContext(ctx, quiet))
-}
-
 // request prepares a list or a watch.
 func (w *remotesWatch) request(opts *metav1.ListOptions) *rest.Request {
 	opts.LabelSelector = RemoteLabel + "=true"
-	return w.client.Get().MaxRetries(0).Namespace(w.namespace).Resource("secrets").
+	req := w.client.Get()
+	if !opts.Watch {
+		req = req.Timeout(w.timing.watch)
+	}
+	return req.MaxRetries(0).Namespace(w.namespace).Resource("secrets").
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
 }
 
-// listNoted lists, and notes whether that was possible.
-func (w *remotesWatch) listNoted(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	list, err := w.list(ctx, opts)
-	if err == nil {
-		w.resume.Listed()
-		return list, nil
-	}
-	w.fail(ctx, err)
-	return nil, err
-}
-
-// list lists with options.
-func (w *remotesWatch) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.run.timing.watch)
-	defer cancel()
-	list := new(wireList)
-	return list, w.request(&opts).Do(ctx).Into(list)
-}
-
-// watch watches, and notes whether that was possible.
-func (w *remotesWatch) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	opts.Watch = true
-	events, err := w.resume.Begin(ctx, &opts, func() (watch.Interface, error) { return w.request(&opts).Watch(ctx) })
-	if err != nil {
-		w.fail(ctx, err)
-		return nil, err
-	}
-	return events, nil
-}
-
-// fail notes that the Secrets cannot be read. That the server is away is what its source
+// noted notes how a list or a watch went. That the server is away is what its source
 // says already.
-func (w *remotesWatch) fail(ctx context.Context, err error) {
+func (w *remotesWatch) noted(ctx context.Context, _ metav1.ListOptions, err error) {
 	sort := classify(err)
-	if sort == unreachable || sort == stranger || sort == unauthorized {
+	if sort == none || sort == unreachable || sort == stranger || sort == unauthorized {
 		return
 	}
-	w.run.fail(ctx, w.what, fmt.Sprintf("the verbs list and watch on secrets in namespace %s, or leave it where no Secret names a "+
+	w.fail(ctx, w.what, fmt.Sprintf("the verbs list and watch on secrets in namespace %s, or leave it where no Secret names a "+
 		"cluster", w.namespace), err)
 	if !sort.lasting() && sort != missing {
 		return
 	}
 	w.change(func() { w.denials++ })
-}
-
-// change applies an edit and wakes up the publisher.
-func (w *remotesWatch) change(edit func()) {
-	w.mu.Lock()
-	edit()
-	w.mu.Unlock()
-	w.run.change(func() {})
 }
 
 // remotesStore is a remotesWatch as its reflector's store.
@@ -291,7 +238,7 @@ func (s *remotesStore) put(into map[string]*Remote, obj any) (name string) {
 	}
 	r, _ := w.value.(*Remote)
 	if w.err != nil {
-		s.run.opts.Logf("%s: %s: skipping %s: %v", s.run.where(), s.what, w.name, w.err)
+		s.troubles.warnf("%s: %s: skipping %s: %v", s.where(), s.what, w.name, w.err)
 		r = s.known[w.name]
 	}
 	if delete(into, w.name); r != nil {
@@ -302,7 +249,7 @@ func (s *remotesStore) put(into map[string]*Remote, obj any) (name string) {
 
 // Add implements cache.ReflectorStore.
 func (s *remotesStore) Add(obj any) error {
-	(*remotesWatch)(s).change(func() { delete(s.missing, s.put(s.known, obj)) })
+	s.change(func() { delete(s.missing, s.put(s.known, obj)) })
 	return nil
 }
 
@@ -312,7 +259,7 @@ func (s *remotesStore) Update(obj any) error { return s.Add(obj) }
 // Delete implements cache.ReflectorStore.
 func (s *remotesStore) Delete(obj any) error {
 	if w, ok := obj.(*wire); ok {
-		(*remotesWatch)(s).change(func() {
+		s.change(func() {
 			delete(s.known, w.name)
 			delete(s.missing, w.name)
 		})
@@ -323,7 +270,7 @@ func (s *remotesStore) Delete(obj any) error {
 // Replace implements cache.ReflectorStore.
 func (s *remotesStore) Replace(list []any, _ string) error {
 	fresh, there := make(map[string]*Remote, len(list)), make(map[string]bool, len(list))
-	(*remotesWatch)(s).change(func() {
+	s.change(func() {
 		for _, obj := range list {
 			there[s.put(fresh, obj)] = true
 		}
@@ -333,7 +280,7 @@ func (s *remotesStore) Replace(list []any, _ string) error {
 		maps.DeleteFunc(s.missing, func(name string, _ bool) bool { return there[name] })
 		s.known, s.listed = fresh, true
 	})
-	s.run.good(s.what)
+	s.good(s.what)
 	return nil
 }
 

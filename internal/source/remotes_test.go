@@ -145,13 +145,10 @@ func TestFollowRemotes(t *testing.T) {
 // whatever later lists lack; one that is about to be deleted is not there. One that cannot be decoded any more
 // is as it was.
 func TestMissingRemotes(t *testing.T) {
-	k := Kubernetes(KubernetesOptions{Cluster: "local", Config: &rest.Config{Host: "https://127.0.0.1:1"}, Logf: t.Logf}).(*kubernetes)
-	run, err := k.begin()
+	w, err := newRemotesWatch(RemotesOptions{Cluster: "local", Config: &rest.Config{Host: "https://127.0.0.1:1"}, Logf: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.troubles.changed = func() {}
-	w := &remotesWatch{run: run, known: make(map[string]*Remote), missing: make(map[string]bool)}
 	s := (*remotesStore)(w)
 	there := func(name string) any {
 		return &wire{name: "dns/" + name, value: &Remote{Name: name, Secret: "dns/" + name}}
@@ -234,8 +231,8 @@ func TestFollowRemotesCloses(t *testing.T) {
 	server := &answers{watches: make(chan struct{}, 100)}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-server.watches; cancel() }()
-	err := FollowRemotes(ctx, RemotesOptions{Cluster: "local", Config: &rest.Config{Host: "https://api.example", Transport: server}, Namespace: "dns", Logf: t.Logf},
-		func([]*Remote) {})
+	config := &rest.Config{Host: "https://api.example", Transport: server}
+	err := FollowRemotes(ctx, RemotesOptions{Cluster: "local", Config: config, Namespace: "dns", Logf: t.Logf}, func([]*Remote) {})
 	if err != nil || !server.closed {
 		t.Errorf("%v; closed: %v", err, server.closed)
 	}

@@ -2,31 +2,22 @@ package source
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"reflect"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
-// watch lists and watches kind in the given version until ctx ends, the server
+// watch lists and watches kind in the given version until ctx ends, or the server
 // does not have the version any more.
 func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	client, err := r.client(kind, version)
+	client, err := r.client(schema.GroupVersion{Group: kind.Group(), Version: version},
+		&codec{cluster: r.opts.Cluster, kind: kind, pools: r.opts.Pools, observer: r.opts.Observer})
 	if err != nil {
 		// The same configuration has made a client before.
 		r.fail(ctx, kind.FullResource(), "", err)
@@ -46,22 +37,9 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 		if ns != "" {
 			n.what += " in namespace " + ns
 		}
-		n.resume.Newest = n.newest
-		wg.Go(func() { n.run(ctx) })
+		wg.Go(func() { r.reflect(ctx, n.what, r.chunked, n.request, n.noted, (*reflectorStore)(n)) })
 	}
 	wg.Wait()
-}
-
-// client returns a client for kind in the given version.
-func (r *kubernetesRun) client(kind api.Kind, version string) (rest.Interface, error) {
-	config := rest.CopyConfig(r.config)
-	config.APIPath = "/apis"
-	if kind.Core() {
-		config.APIPath = "/api"
-	}
-	config.GroupVersion = &schema.GroupVersion{Group: kind.Group(), Version: version}
-	config.NegotiatedSerializer = (&codec{cluster: r.opts.Cluster, kind: kind, pools: r.opts.Pools, observer: r.opts.Observer}).serializer()
-	return rest.RESTClientForConfigAndClient(config, r.http)
 }
 
 // namespaceWatch lists and watches one kind in one namespace, or in all. It is
@@ -75,7 +53,6 @@ type namespaceWatch struct {
 	gone      func()          // to call where the server does not know the version
 	state     *namespaceState // guarded by mu
 	observer  Observer        // nobody for kinds of which it is not told
-	resume    rewatch.Check
 }
 
 // rights are what the part needs.
@@ -87,75 +64,37 @@ func (n *namespaceWatch) rights() string {
 	return rights
 }
 
-// quiet takes the reflector's own messages, one for each attempt: what is to be
-// said is said by fail and good.
-var quiet klog.Logger
-
-// run follows the part until ctx ends.
-func (n *namespaceWatch) run(ctx context.Context) {
-	retry := n.timing.retry
-	l := lists{&cache.ListWatch{ListWithContextFunc: n.list, WatchFuncWithContext: n.watch}, n.chunked}
-	// The page size stays the default, 500 objects: a list from the server's
-	// cache is sent whole whatever we ask for.
-	r := cache.NewReflectorWithOptions(l, &wire{}, (*reflectorStore)(n), cache.ReflectorOptions{
-		Logger:          &quiet,
-		Name:            n.what,
-		TypeDescription: n.what,
-		Backoff:         &retry,
-		Clock:           endingClock{ctx: ctx},
-	})
-	r.RunWithContext(klog.NewContext(ctx, quiet))
+// left reports whether an error may mean that the server does not have the kind in
+// this version any more.
+func (n *namespaceWatch) left(err error) bool {
+	return classify(err) == missing && !n.kind.Core()
 }
 
-// endingClock is the real clock, whose waits end with ctx: between attempts to
-// stream a list, the reflector waits for the clock alone.
-type endingClock struct {
-	clock.RealClock
-	ctx context.Context
-}
-
-// After implements clock.Clock.
-func (c endingClock) After(d time.Duration) <-chan time.Time {
-	fired := make(chan time.Time, 1)
-	t := time.NewTimer(d)
-	go func() {
-		defer t.Stop()
-		select {
-		case now := <-t.C:
-			fired <- now
-		case <-c.ctx.Done():
-			fired <- time.Now()
-		}
-	}()
-	return fired
-}
-
-// lists is what a reflector lists and watches with; chunked is true where it is to list in
-// chunks, and not to have a list streamed by a watch.
-type lists struct {
-	*cache.ListWatch
-	chunked bool
-}
-
-// IsWatchListSemanticsUnSupported is asked by the reflector.
-func (l lists) IsWatchListSemanticsUnSupported() bool { return l.chunked }
-
-// list lists, and notes what is wrong where that fails.
-func (n *namespaceWatch) list(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	list := new(wireList)
-	err := n.request(&opts).Do(ctx).Into(list)
-	if err == nil {
-		n.resume.Listed()
-		return list, nil
+// noted notes how a list or a watch went.
+func (n *namespaceWatch) noted(ctx context.Context, opts metav1.ListOptions, err error) {
+	what := n.what
+	if opts.Watch {
+		what = "changes of " + what
 	}
-	if n.left(err) {
+	sort := classify(err)
+	switch {
+	case err == nil && opts.Watch:
+		n.good(what)
+		return
+	case err == nil:
+		return // Replace says so
+	case n.left(err):
 		n.gone() // what that means is found out there
-		return nil, err
+		return
+	case opts.SendInitialEvents != nil && sort.lasting():
+		// The reflector lists then, and that tells more. Many servers, and
+		// many Roles, know no streaming lists.
+		return
 	}
-	sort := n.fail(ctx, n.what, n.rights(), err)
+	n.fail(ctx, what, n.rights(), err)
 	n.change(func() {
 		n.states[n.kind].failed = true
-		if !sort.lasting() {
+		if opts.Watch || !sort.lasting() {
 			return
 		}
 		n.state.fails++
@@ -163,78 +102,6 @@ func (n *namespaceWatch) list(ctx context.Context, opts metav1.ListOptions) (run
 			n.state.denied = true
 		}
 	})
-	return nil, err
-}
-
-// left reports whether an error may mean that the server does not have the kind in
-// this version any more.
-func (n *namespaceWatch) left(err error) bool {
-	return classify(err) == missing && !n.kind.Core()
-}
-
-// watch watches, and notes what is wrong where that fails.
-func (n *namespaceWatch) watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-	opts.Watch = true
-	w, err := n.resume.Begin(ctx, &opts, func() (watch.Interface, error) { return n.begin(ctx, &opts) })
-	if err == nil {
-		n.good("changes of " + n.what)
-		return w, nil
-	}
-	sort := classify(err)
-	switch {
-	case n.left(err):
-		n.gone()
-	case opts.SendInitialEvents != nil && sort.lasting():
-		// The reflector lists then, and that tells more. Many servers, and
-		// many Roles, know no streaming lists.
-	default:
-		n.fail(ctx, "changes of "+n.what, n.rights(), err)
-		n.change(func() { n.states[n.kind].failed = true })
-	}
-	return nil, err
-}
-
-// newest lists one object, for the version that the server is at.
-func (n *namespaceWatch) newest(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.timing.watch)
-	defer cancel()
-	list := new(wireList)
-	return list, n.request(&opts).Do(ctx).Into(list)
-}
-
-// begin begins a watch, and gives up where the server does not begin to answer.
-func (n *namespaceWatch) begin(ctx context.Context, opts *metav1.ListOptions) (watch.Interface, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(n.timing.watch, cancel)
-	w, err := n.request(opts).Watch(ctx)
-	inTime := late.Stop()
-	switch {
-	case !inTime:
-		err = fmt.Errorf("no answer within %v", n.timing.watch)
-	case err == nil && reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()):
-		// This is how the client reports a connection that was cut.
-		err = errors.New("the connection was closed or timed out")
-	}
-	if err == nil {
-		return &begunWatch{w, cancel}, nil
-	}
-	cancel()
-	if w != nil {
-		w.Stop()
-	}
-	return nil, err
-}
-
-// begunWatch is a watch whose context ends with it.
-type begunWatch struct {
-	watch.Interface
-	cancel context.CancelFunc
-}
-
-// Stop implements watch.Interface.
-func (w *begunWatch) Stop() {
-	w.Interface.Stop()
-	w.cancel()
 }
 
 // request prepares a list or a watch.

@@ -12,11 +12,12 @@ import (
 func TestReflectorStoreSkipsBadObjects(t *testing.T) {
 	r := newRecorder(t)
 	f := &kubernetesRun{
+		server: &server{
+			cluster: "west", dirty: make(chan struct{}, 1), troubles: troubles{warnf: r.logf, infof: r.logf, changed: func() {}},
+		},
 		opts:  &KubernetesOptions{Stats: new(Stats), Observer: nobody{}, Cluster: "west", Logf: r.logf},
 		store: newClusterStore("west", api.Pools{}),
-		dirty: make(chan struct{}, 1),
 	}
-	f.troubles = troubles{warnf: r.logf, infof: r.logf, changed: func() {}}
 	state := &namespaceState{}
 	f.states[api.KindGateway].namespaces = map[string]*namespaceState{"": state}
 	s := (*reflectorStore)(&namespaceWatch{kubernetesRun: f, kind: api.KindGateway, what: gatewayResource, state: state, observer: nobody{}})

@@ -60,7 +60,7 @@ var toolRooms = []string{"internal/boottest", "internal/doctest", "internal/geot
 var foreign = map[string][]string{
 	"github.com/coredns/":    {"", "internal/corefile", "plugin", "cmd/coredns"},
 	"github.com/prometheus/": {""},
-	"k8s.io/client-go":       {"internal/engine", "internal/source", "internal/controller"},
+	"k8s.io/client-go":       {"internal/engine", "internal/source", "internal/controller", "internal/rewatch"},
 }
 
 // impure are imports that records does without: it is a pure function.
