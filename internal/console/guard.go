@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,24 +11,6 @@ import (
 	"strings"
 	"time"
 )
-
-// CheckAddress reports whether a console may listen at an address: off loopback there must be a token.
-// It returns the address with a port.
-func CheckAddress(addr string, token bool) (string, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
-		return "", fmt.Errorf("wanted ADDR as HOST:PORT, such as localhost:8090, found %q", addr)
-	}
-	ip, err := netip.ParseAddr(host)
-	switch {
-	case host == "localhost", err == nil && ip.Unmap().IsLoopback():
-	case host != "" && err != nil:
-		return "", fmt.Errorf("wanted an IP address or localhost before the port, found %q", host)
-	case !token:
-		return "", errors.New("the address is not a loopback one: name a file with a token after it, so that not everybody sees the console")
-	}
-	return addr, nil
-}
 
 // guarded lets in whom the options let in, and makes every answer one that a browser shows nothing
 // else with.

@@ -323,6 +323,22 @@ func TestParseShared(t *testing.T) {
 	}
 }
 
+// TestCheckAddress: off loopback there is a token for the console.
+func TestCheckAddress(t *testing.T) {
+	for addr, want := range map[string][2]bool{ // without a token, and with one
+		"localhost:8090": {true, true}, "127.0.0.1:8090": {true, true}, "127.8.8.8:1": {true, true}, "[::1]:8090": {true, true},
+		"[::ffff:127.0.0.1]:80": {true, true},
+		":8090":                 {false, true}, "0.0.0.0:8090": {false, true}, "192.0.2.1:80": {false, true}, "[2001:db8::1]:80": {false, true},
+		"8090": {}, "localhost": {}, "dns.example.net:80": {}, "localhost:": {}, "": {},
+	} {
+		for i, token := range []bool{false, true} {
+			if err := checkAddress(addr, token); (err == nil) != want[i] {
+				t.Errorf("%q with token %v: %v", addr, token, err)
+			}
+		}
+	}
+}
+
 func TestWatchNamespaces(t *testing.T) {
 	for env, want := range map[string]string{"a, b,,c": "a|b|c", "": ""} {
 		t.Setenv(WatchNamespaces, env)

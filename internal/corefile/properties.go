@@ -1,7 +1,9 @@
 package corefile
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -13,9 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/console"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
-	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
 // properties are all properties of the block with their readers.
@@ -246,18 +246,35 @@ func (p *parser) console(args []string) error {
 	if len(args) > 1 {
 		c.TokenFile = p.path(args[1])
 		for _, name := range args[2:] {
-			host, err := inspect.ParseName(name)
-			if err != nil || strings.ContainsAny(name, ":*") {
+			host, wrong := api.CanonicalName(name)
+			if wrong != "" || strings.ContainsAny(name, ":*") {
 				return wanted([]string{name}, "a name that the console is reached by, without a port")
 			}
 			c.Hosts += " " + strings.TrimSuffix(host, ".")
 		}
 	}
-	var err error
-	if c.Address, err = console.CheckAddress(args[0], c.TokenFile != ""); err != nil {
+	if err := checkAddress(args[0], c.TokenFile != ""); err != nil {
 		return err
 	}
+	c.Address = args[0]
 	return share(&p.cfg.Console, c)
+}
+
+// checkAddress checks an address of the console: off loopback there must be a token.
+func checkAddress(addr string, token bool) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		return fmt.Errorf("wanted ADDR as HOST:PORT, such as localhost:8090, found %q", addr)
+	}
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case host == "localhost", err == nil && ip.Unmap().IsLoopback():
+	case host != "" && err != nil:
+		return fmt.Errorf("wanted an IP address or localhost before the port, found %q", host)
+	case !token:
+		return errors.New("the address is not a loopback one: name a file with a token after it, so that not everybody sees the console")
+	}
+	return nil
 }
 
 func (p *parser) writeBack(args []string) error {

@@ -39,7 +39,7 @@ var rooms = map[string][]string{
 	"geo":                   {"internal/watchfile"},
 	"internal/state":        {"api"},
 	"internal/inspect":      {"api", "records", "records/pool", "geo", "health"},
-	"internal/corefile":     {"internal/engine", "api", "internal/console", "health", "internal/inspect", "records", "records/rdata", "internal/source", "internal/watchfile"},
+	"internal/corefile":     {"internal/engine", "api", "health", "records", "records/rdata", "internal/source", "internal/watchfile"},
 	"internal/console":      {"internal/inspect", "internal/direct", "records"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
