@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -77,8 +79,7 @@ const ServedInPart = "ServedInPart"
 const NothingServed = "NothingServed"
 
 // Problem returns a line that says what keeps the object from being served in
-// full, and the reason in one word; "" where nothing does. Of several hosts it
-// tells of the first.
+// full, and the reason in one word; "" where nothing does.
 func (v *Verdict) Problem() (reason, line string) {
 	for _, c := range v.Conditions {
 		if c.Status != ConditionTrue && c.Type != ConditionEntries {
@@ -102,11 +103,11 @@ func (v *Verdict) Problem() (reason, line string) {
 	if reason = ServedInPart; v.TotalRecords == 0 {
 		reason = NothingServed
 	}
-	if host, first := v.firstFault(); first != nil {
+	if first, faults := v.faults(); len(faults) > 0 {
 		if len(parts) == 0 {
-			reason = first.Reason
+			reason = first
 		}
-		parts = append(parts, host+": "+first.text())
+		parts = append(parts, faults...)
 	}
 	if len(parts) == 0 {
 		return "", ""
@@ -114,16 +115,29 @@ func (v *Verdict) Problem() (reason, line string) {
 	return reason, strings.Join(parts, "; ")
 }
 
-// firstFault returns the first condition of a host that is not true; nil for none.
-func (v *Verdict) firstFault() (host string, fault *Condition) {
-	for i := range v.Records {
-		for j := range v.Records[i].Conditions {
-			if c := &v.Records[i].Conditions[j]; c.Status != ConditionTrue {
-				return v.Records[i].Host, c
+// maxFaults is how many faults of hosts a line names.
+const maxFaults = 5
+
+// faults returns what keeps hosts from being served in full, each text once and with its first host, and the reason of the first.
+func (v *Verdict) faults() (reason string, lines []string) {
+	told, more := make(map[string]bool), 0
+	for _, r := range v.Records {
+		for _, c := range r.Conditions {
+			switch text := c.text(); {
+			case c.Status == ConditionTrue || told[text]:
+			case len(lines) == maxFaults:
+				told[text] = true
+				more++
+			default:
+				told[text], reason = true, cmp.Or(reason, c.Reason)
+				lines = append(lines, r.Host+": "+text)
 			}
 		}
 	}
-	return "", nil
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return reason, lines
 }
 
 // conditionEnforced is the type of the condition that says whether an object is
