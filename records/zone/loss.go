@@ -72,10 +72,15 @@ func (z *Zone) Losses(name string) map[*endpoint.Record]*endpoint.Problem {
 	return all
 }
 
-// ownedBy says that another object owns the steered data of a Record's name.
+// ownedBy says that another object owns the steered data of a Record's name, or answers with a CNAME there.
 func ownedBy(owner *endpoint.Contender, r *endpoint.Record) *endpoint.Problem {
 	if owner.Unread {
 		return endpoint.UnreadProblem(owner.Host, owner.Kind, owner.By)
 	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.Kind, endpoint.InCluster(owner.By, &r.Record.Meta))
+	by := endpoint.InCluster(owner.By, &r.Record.Meta)
+	if !endpoint.Steered(r.RR.Header().Rrtype) && owner.By.SameNamespace(&r.Record.Meta) {
+		return endpoint.Problemf(endpoint.ReasonConflicted,
+			"%s %s is answered with a CNAME here, beside which no data may stand: give it an IP address, or move the record", owner.Kind, by)
+	}
+	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.Kind, by)
 }
