@@ -50,7 +50,7 @@ func (nobody) WriteMsg(*dns.Msg) error { return nil }
 // RemoteAddr implements dns.ResponseWriter.
 func (nobody) RemoteAddr() net.Addr { return new(net.UDPAddr) }
 
-// lists tells whether the plugin lists the zone: where its keys are asked for, it answers
+// lists reports whether the plugin lists the zone: where its keys are asked for, it answers
 // itself then, and only then.
 func (s *signing) lists(zone string) bool {
 	if listed, ok := s.known[zone]; ok {
@@ -61,7 +61,7 @@ func (s *signing) lists(zone string) bool {
 	return err == nil && what != passedOn
 }
 
-// hasKeys tells whether the plugin has anything to sign with. It lists the zone.
+// hasKeys reports whether the plugin has anything to sign with. It lists the zone.
 func (s *signing) hasKeys(zone string) bool {
 	m := &dns.Msg{Question: []dns.Question{{Name: zone, Qtype: dns.TypeDNSKEY, Qclass: dns.ClassINET}}}
 	var keys answerOf
@@ -69,7 +69,7 @@ func (s *signing) hasKeys(zone string) bool {
 	return len(keys.answer) > 0
 }
 
-// covers tells whether the plugin signs what is at the name, as data of whatever zone.
+// covers reports whether the plugin signs what is at the name, as data of whatever zone.
 func (s *signing) covers(name string) bool {
 	for at, ok := name, true; ok; at, ok = above(at) {
 		if s.lists(at) {

@@ -76,7 +76,7 @@ func subnetReply(s *dns.EDNS0_SUBNET, scope int) *dns.EDNS0_SUBNET {
 	return &reply
 }
 
-// mapped tells whether the option of an IPv6 client holds an IPv4 address.
+// mapped reports whether the option of an IPv6 client holds an IPv4 address.
 func mapped(s *dns.EDNS0_SUBNET) bool { return s.Family == familyIPv6 && s.Address.To4() != nil }
 
 // mappedBits is what an IPv4-mapped address has in front of the IPv4 address.

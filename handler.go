@@ -142,7 +142,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 	snap.Lookup(zone, &query, &l.answer)
 }
 
-// manyOPTs tells whether a query has more than one OPT record (RFC 6891 §6.1.1).
+// manyOPTs reports whether a query has more than one OPT record (RFC 6891 §6.1.1).
 func manyOPTs(r *dns.Msg) bool {
 	n := 0
 	for _, rr := range r.Extra {
@@ -153,7 +153,7 @@ func manyOPTs(r *dns.Msg) bool {
 	return n > 1
 }
 
-// covers tells whether name lies in one of the block's zones. There may be very many.
+// covers reports whether name lies in one of the block's zones. There may be very many.
 func (k *Kuadrant) covers(name string) bool {
 	_, ok := closest(k.block.ZoneSet, name)
 	return ok

@@ -87,7 +87,7 @@ func (k *Kuadrant) shared(ctx context.Context) *sharedLookup {
 	return s
 }
 
-// answers tells whether l was made for the question that r asks now: another
+// answers reports whether l was made for the question that r asks now: another
 // plugin may have rewritten it since.
 func (l *lookup) answers(r *dns.Msg) bool {
 	return l.request == r && l.question == r.Question[0]
@@ -195,7 +195,7 @@ type client struct {
 // RemoteAddr implements dns.ResponseWriter.
 func (c client) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(netip.AddrPortFrom(c.addr, 0)) }
 
-// hasGeoip tells whether the geoip plugin has said something of the query.
+// hasGeoip reports whether the geoip plugin has said something of the query.
 func hasGeoip(ctx context.Context) bool {
 	return metadata.ValueFunc(ctx, geoipCountry) != nil || metadata.ValueFunc(ctx, geoipContinent) != nil || metadata.ValueFunc(ctx, geoipAS) != nil
 }

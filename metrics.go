@@ -111,7 +111,7 @@ func countAnswer(l *lookup) {
 	}
 }
 
-// chosen tells whether a holds a choice of a policy's data. The first CNAME of a
+// chosen reports whether a holds a choice of a policy's data. The first CNAME of a
 // chain is the same whatever is chosen below it, and nothing is chosen for it;
 // nor for what a policy's name does not have.
 func chosen(a *records.Answer) bool {

@@ -193,7 +193,7 @@ func (n *notifier) begin(l *listening, origin string, state *toldZone) {
 	n.ring()
 }
 
-// has tells whether l is told of a zone of the snapshot.
+// has reports whether l is told of a zone of the snapshot.
 func (l *listening) has(snap *records.Snapshot, origin string) bool {
 	z := snap.Zone(origin)
 	return z != nil && z.Origin() == origin && l.zones[z.CorefileZone()]
@@ -348,7 +348,7 @@ func (r refusers) forget(about refusal) {
 	}
 }
 
-// drop takes one refusal from an address, and tells whether it was the last.
+// drop takes one refusal from an address, and reports whether it was the last.
 func (r refusers) drop(to string, about refusal) bool {
 	at := r[to]
 	if _, ok := at.zones[about]; !ok {

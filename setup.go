@@ -72,7 +72,7 @@ func setup(c *caddy.Controller) error {
 	return nil
 }
 
-// alive returns what tells whether CoreDNS has the instance that is being set
+// alive returns what reports whether CoreDNS has the instance that is being set
 // up, and has started its servers: one whose start has panicked stays on the
 // list. It is the newest of all while it is set up.
 func alive() func() bool {
@@ -136,7 +136,7 @@ func neverTransferred(b *corefile.Block, server *dnsserver.Config) (warnings []s
 		b.Place, strings.Join(b.Zones, " "))}
 }
 
-// transfers tells whether the plugin has a stanza for the zone: it shows in what becomes of
+// transfers reports whether the plugin has a stanza for the zone: it shows in what becomes of
 // a request. None leaves it to the next plugin.
 func transfers(t *transfer.Transfer, zone string) bool {
 	bare := *t

@@ -156,7 +156,7 @@ type aheads struct {
 	zones map[string]struct{}
 }
 
-// first tells whether the zone is to be named now.
+// first reports whether the zone is to be named now.
 func (a *aheads) first(zone string, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -23,7 +23,7 @@ type LoadBalancing struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Geo json.RawMessage `json:"geo,omitempty"`
 
-	// defaultGeo tells whether the text in geo also serves the clients which match
+	// defaultGeo reports whether the text in geo also serves the clients which match
 	// no other code.
 	DefaultGeo *bool `json:"defaultGeo,omitempty"`
 

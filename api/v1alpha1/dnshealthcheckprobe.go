@@ -53,7 +53,7 @@ type DNSHealthCheckProbeSpec struct {
 
 // DNSHealthCheckProbeStatus is what came of the checks.
 type DNSHealthCheckProbeStatus struct {
-	// healthy tells whether the address is; it is not set before that is decided.
+	// healthy reports whether the address is; it is not set before that is decided.
 	Healthy *bool `json:"healthy,omitempty"`
 
 	// consecutiveFailures is how many checks in a row have failed; 0 after one that

@@ -37,8 +37,8 @@ func TestPreviewOfSeveralPaths(t *testing.T) {
 		{both("before="+dir+"/moved", "before="+dir+"/rest"), 1, "        - 192.0.2.1\n        + 192.0.2.99\n", ""},
 		{both(dir+"/eu", dir+"/rest", "--prune"), 1, "    - member ", ""},
 		// Of an object that stands twice the first counts.
-		{both(dir+"/moved", shop), 1, "        + 192.0.2.99\n", shop + ": ignoring Gateway shop/eu in the document at line 1: it is twice, and the one in " + moved},
-		{both(shop, dir+"/moved"), 0, same, moved + ": ignoring Gateway shop/eu in the document at line 1: it is twice, and the one in " + shop},
+		{both(dir+"/moved", shop), 1, "        + 192.0.2.99\n", shop + ": skipping Gateway shop/eu (line 1): already in " + moved},
+		{both(shop, dir+"/moved"), 0, same, moved + ": skipping Gateway shop/eu (line 1): already in " + shop},
 	} {
 		r := kuadrantctl(t, "", append([]string{"preview", "--against", dir + "/before", "--zone", "k.example.com"}, c.args...)...)
 		if r.code != c.code || !strings.Contains(r.out, c.out) || c.warned == "" && r.errs != "" || !strings.Contains(r.errs, c.warned) {

@@ -177,7 +177,7 @@ func (o *others) set(text string) {
 	case text == before:
 		return
 	case text == "":
-		o.w.opts.Infof("cluster %q: %s is not at work any more: this replica writes what that one wrote", o.w.opts.Cluster, before)
+		o.w.opts.Infof("cluster %q: %s has stopped; this replica writes its objects now", o.w.opts.Cluster, before)
 	default:
 		message := text + " is at work in this cluster: conditions of policies and DNSRecords, and DNSRecords, are left to it"
 		o.w.opts.Warnf("cluster %q: %s", o.w.opts.Cluster, message)

@@ -124,8 +124,8 @@ func (k *registry) giveUp(why string, away bool) {
 	if k.told && (away || !k.away) {
 		return
 	}
-	k.w.opts.Warnf("cluster %q: who has acquired which name, and the serials, cannot be read from ConfigMaps of namespace %s: %s; "+
-		"going by the age of objects until they can, unless the state on disk has them", k.w.opts.Cluster, k.w.opts.Namespace, why)
+	k.w.opts.Warnf("cluster %q: cannot read owners and serials from ConfigMaps in namespace %s: %s; using the age of objects, or the state on disk",
+		k.w.opts.Cluster, k.w.opts.Namespace, why)
 	k.told, k.away = false, away
 	k.deliver(nil, nil)
 }
@@ -305,8 +305,8 @@ func (k *registry) save(ctx context.Context, name, field, text string, id identi
 		k.refused[name] = true // another replica may have made it just now
 		return err
 	case sort == conflict && id.version == "":
-		k.w.told.once(k.w, about+"taken "+name, "ConfigMap %s/%s is there, and has not the label %s=%s: label it, or delete it; until "+
-			"then what it should hold is not on record", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
+		k.w.told.once(k.w, about+"taken "+name, "ConfigMap %s/%s lacks the label %s=%s: add it, or delete the ConfigMap; its "+
+			"names are not registered until then", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
 		return err
 	case sort == conflict, sort == lost:
 		return err // the watch tells what stands there

@@ -79,7 +79,7 @@ func TestCRDWithoutStatus(t *testing.T) {
 	r.start()
 	until(t, "word of it", func() bool { return len(r.logged("subresources: {status: {}}")) > 0 })
 	if lines := r.logged("subresources"); len(lines) != 1 ||
-		!strings.Contains(lines[0], "nothing can be written about dnspolicies.kuadrant.io") {
+		!strings.Contains(lines[0], "dnspolicies.kuadrant.io: cannot write") {
 		t.Errorf("said: %v", lines)
 	}
 }

@@ -100,8 +100,8 @@ func (k *work) absent(ref api.Ref) bool {
 	}
 	k.missed.Delete(ref)
 	resource := ref.Kind.FullResource()
-	k.w.told.once(k.w, "absent "+resource, "nothing can be written about %s: the API server says that %s is not there, and lists it; "+
-		"its CRD lacks `subresources: {status: {}}`, or another one that is written: install that of config/crd, and restart", resource, ref.Name)
+	k.w.told.once(k.w, "absent "+resource, "%s: cannot write: the API server lists %s and answers 404. "+
+		"Add `subresources: {status: {}}` to its CRD (config/crd) and restart", resource, ref.Name)
 	return false
 }
 

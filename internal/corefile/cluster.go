@@ -91,7 +91,7 @@ func (p *parser) clusterBlock(c *engine.Cluster) error {
 	return errNoBrace
 }
 
-// property reads one line of a cluster's block.
+// clusterProperty reads one line of a cluster's block.
 func clusterProperty(c *engine.Cluster, name string, args []string) error {
 	switch name {
 	case "namespaces":

@@ -130,7 +130,7 @@ func (p *parser) fallThrough(args []string) error {
 	return nil
 }
 
-// reachable tells whether an address can be that of a name server.
+// reachable reports whether an address can be that of a name server.
 func reachable(addr netip.Addr) bool {
 	return !addr.IsUnspecified() && !addr.IsMulticast() && addr != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }

@@ -67,7 +67,7 @@ func Texts(module string) ([]string, error) {
 	return all, nil
 }
 
-// Current tells whether a text is about the project as it is now: a changelog is about what it was.
+// Current reports whether a text is about the project as it is now: a changelog is about what it was.
 func Current(file string) bool { return file != "CHANGELOG.md" }
 
 // All returns the commands of all texts below the folder of the module that are current.

@@ -47,7 +47,7 @@ type Options struct {
 	// Override is the operator's file of overrides, and State the directory of what is kept on disk; "" for none.
 	Override, State string
 	Console         Console
-	// Guard is how long mass removals are held back, from 0, which is off, to MaxGuard; nil for the default, 5 minutes.
+	// Guard is how long mass removals are held back, from 0, which is off, to 24 h; nil for the default, 5 minutes.
 	Guard *time.Duration
 	// ProbesOff is true where targets are not checked from here.
 	ProbesOff bool

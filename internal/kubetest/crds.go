@@ -183,7 +183,7 @@ func served(crd *unstructured.Unstructured) []schema.GroupVersionResource {
 	return list
 }
 
-// Condition tells whether obj's status has the condition with status True.
+// Condition reports whether obj's status has the condition with status True.
 func Condition(obj *unstructured.Unstructured, name string) bool {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, c := range conditions {

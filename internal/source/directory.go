@@ -248,7 +248,7 @@ func (r *directoryRun) sayTwice(twice map[again]bool, ref api.Ref, here, first s
 	if r.twice[a] {
 		return
 	}
-	r.opts.Logf("%s: ignoring %s %s in the document at line %d: it is twice, and the one in %s, in the document at line %d, counts",
+	r.opts.Logf("%s: skipping %s %s (line %d): already in %s, line %d",
 		here.path, ref.Kind, ref.Name, here.line, first.path, first.line)
 }
 

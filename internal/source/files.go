@@ -148,10 +148,10 @@ func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
 		if _, lerr := os.Lstat(f.path); lerr != nil {
 			return false, fs.ErrNotExist
 		}
-		r.unread(f, "the link leads nowhere", "its target is back or it is removed")
+		r.unread(f, "the link leads nowhere")
 		return false, nil
 	case err != nil:
-		r.unread(f, fmt.Sprintf("cannot read it: %v", withoutPath(err)), "it can be read or is removed")
+		r.unread(f, fmt.Sprintf("cannot read it: %v", withoutPath(err)))
 		return false, nil
 	case data == nil:
 		return false, nil
@@ -182,11 +182,11 @@ func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 	if len(troubles) > 0 {
 		trouble = troubles[0]
 	}
-	instead := "nothing of it counts"
+	uses := "nothing of it"
 	if len(docs) > 0 {
-		instead = "only its other documents count"
+		uses = "only its other documents"
 	}
-	r.trouble(f, trouble, instead, "it is corrected or removed")
+	r.trouble(f, trouble, uses)
 	if trouble != "" && f.whole {
 		return false
 	}
@@ -240,9 +240,9 @@ func (r *directoryRun) same(objects []object) []object {
 	return objects
 }
 
-// trouble notes why f's newest content does not count, "" where it does, and
-// says so when that changes: what counts instead, and until when.
-func (r *directoryRun) trouble(f *file, cause, instead, until string) {
+// trouble notes why f's newest content does not count, "" where it does, and says
+// so when that changes, with what it uses instead.
+func (r *directoryRun) trouble(f *file, cause, uses string) {
 	if cause == f.trouble {
 		return
 	}
@@ -253,18 +253,18 @@ func (r *directoryRun) trouble(f *file, cause, instead, until string) {
 	}
 	switch {
 	case f.whole:
-		instead = "the objects that it held before stay"
+		uses = "its previous objects"
 	case !r.listed:
-		instead += ", and names that are not known cannot be denied (SERVFAIL),"
+		uses += ", and answering SERVFAIL for unknown names,"
 	}
-	r.opts.Logf("%s: %s; %s until %s", f.path, cause, instead, until)
+	r.opts.Logf("%s: %s. Using %s until it is fixed or removed", f.path, cause, uses)
 }
 
 // unread notes that f cannot be read.
-func (r *directoryRun) unread(f *file, cause, until string) {
-	instead := "nothing of it counts"
+func (r *directoryRun) unread(f *file, cause string) {
+	uses := "nothing of it"
 	if len(f.docs) > 0 {
-		instead = "what counted of it stays"
+		uses = "its previous objects"
 	}
-	r.trouble(f, cause, instead, until)
+	r.trouble(f, cause, uses)
 }

@@ -29,8 +29,8 @@ func (r *kubernetesRun) identify(ctx context.Context) {
 			r.answered()
 			if denials++; denials == maxDenials {
 				name := r.opts.Cluster
-				r.opts.Logf("%s: cannot read the UID of namespace kube-system: %v; using the cluster's name %q in the names of leaves until "+
-					"the next start: grant the verb get on it, or give the cluster the same name on every server", r.where(), err, name)
+				r.opts.Logf("%s: cannot read the UID of namespace kube-system: %v; using the name %q in DNS names until restart. "+
+					"Grant get on it, or use the same name on every server", r.where(), err, name)
 				r.troubles.drop(what)
 				r.change(func() { r.uid = name })
 				return

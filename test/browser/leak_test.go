@@ -91,7 +91,7 @@ func (b *tab) measure(p *player) held {
 	return held{int64(heap.UsedSize), dom.Nodes, dom.JsEventListeners, dom.Documents}
 }
 
-// exceeds tells whether more is held than before, by more than what comes and goes: an eighth, and some.
+// exceeds reports whether more is held than before, by more than what comes and goes: an eighth, and some.
 func (h held) exceeds(before held) bool {
 	return h.heap > before.heap+before.heap/8+200<<10 || h.nodes > before.nodes+before.nodes/8+100 || h.listeners > before.listeners+5 || h.documents > before.documents+5
 }
@@ -101,7 +101,7 @@ func (h held) most(o held) held {
 	return held{max(h.heap, o.heap), max(h.nodes, o.nodes), max(h.listeners, o.listeners), max(h.documents, o.documents)}
 }
 
-// leaks has a page look at what changes each time, often, and tells whether it holds more in the end
+// leaks has a page look at what changes each time, often, and reports whether it holds more in the end
 // than after the first of these.
 func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leaks bool) {
 	t.Helper()

@@ -121,7 +121,7 @@ func (l *life) ttl(t *testing.T) int64 {
 	return ttl
 }
 
-// applyZone writes the Zone, and tells whether the server knows all its fields.
+// applyZone writes the Zone, and reports whether the server knows all its fields.
 func (l *life) applyZone(t *testing.T) bool {
 	t.Helper()
 	obj := kubetest.Parse(t, zoneObject)[0]

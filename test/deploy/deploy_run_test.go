@@ -171,7 +171,7 @@ func (r *rendered) forgetLease(t *testing.T, server *kubetest.Server) {
 	}
 }
 
-// wrote tells whether the Lease is held, which is taken before anything is written, and a policy's status is written.
+// wrote reports whether the Lease is held, which is taken before anything is written, and a policy's status is written.
 func (r *rendered) wrote(t *testing.T, server *kubetest.Server) bool {
 	t.Helper()
 	leases, name := r.lease(t, server)

@@ -130,7 +130,7 @@ func TestRunbookLogLines(t *testing.T) {
 	}
 }
 
-// quotes tells whether a quotation is of a text with verbs for fmt: its parts between … stand there in this order.
+// quotes reports whether a quotation is of a text with verbs for fmt: its parts between … stand there in this order.
 func quotes(quotation, text string) bool {
 	for part := range strings.SplitSeq(quotation, "…") {
 		at := strings.Index(text, part)

@@ -83,7 +83,7 @@ func writtenWith(t *testing.T, server *kubetest.Server, ns string) (all map[stri
 	}
 }
 
-// leaseHeld tells whether somebody has the Lease.
+// leaseHeld reports whether somebody has the Lease.
 func leaseHeld(t *testing.T, server *kubetest.Server) bool {
 	lease := boottest.Object(t, server, "coordination.k8s.io/v1", "Lease", "kuadrant-dns", "kuadrant-dns")
 	if lease == nil {
@@ -93,7 +93,7 @@ func leaseHeld(t *testing.T, server *kubetest.Server) bool {
 	return holder != ""
 }
 
-// keptIn tells whether the owner of a host of a namespace is on record.
+// keptIn reports whether the owner of a host of a namespace is on record.
 func keptIn(t *testing.T, server *kubetest.Server, ns string) bool {
 	kept := boottest.Object(t, server, "v1", "ConfigMap", "kuadrant-dns", "kuadrant-dns-owners-0")
 	if kept == nil {

@@ -91,14 +91,14 @@ func (d *docChecker) faults(c doctest.Command) (faults []string) {
 // ownFolders are folders of the project that texts name.
 var ownFolders = []string{"bench", "charts", "cmd", "config", "docs", "examples", "internal", "test", "testdata", "tools"}
 
-// ownPath tells whether a word is the path of a file or folder of the project, and no pattern that a reader fills in.
+// ownPath reports whether a word is the path of a file or folder of the project, and no pattern that a reader fills in.
 func ownPath(text string) bool {
 	folder, rest, ok := strings.Cut(text, "/")
 	return ok && slices.Contains(ownFolders, folder) && !strings.ContainsAny(text, "<>{}[]$… ") && !strings.Contains(text, "...") &&
 		!regexp.MustCompile(`(^|/)[A-Z]+(/|$)`).MatchString(rest)
 }
 
-// exists tells whether there is a file or folder, or one that a pattern means.
+// exists reports whether there is a file or folder, or one that a pattern means.
 func exists(dir, path string) bool {
 	found, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(path)))
 	return err == nil && len(found) > 0
@@ -180,7 +180,7 @@ func (d *docChecker) helm(args []string) (faults []string) {
 	return faults
 }
 
-// value tells whether the chart's schema has a value, such as zones[0].name.
+// value reports whether the chart's schema has a value, such as zones[0].name.
 func (d *docChecker) value(name string) bool {
 	at := d.values
 	resolve := func() {

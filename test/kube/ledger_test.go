@@ -160,7 +160,7 @@ func (l *ledger) forget(p *process, zone string) {
 	l.last[key] = shownSerial{transfers: l.last[key].transfers}
 }
 
-// holds tells whether a transfer of the zone with that serial had the text.
+// holds reports whether a transfer of the zone with that serial had the text.
 func (l *ledger) holds(zone string, serial uint32, text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

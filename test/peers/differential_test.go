@@ -65,7 +65,7 @@ func (z *randomZone) addSome() {
 	}
 }
 
-// hidden tells whether a DNAME is above a name: most servers do not load such a zone.
+// hidden reports whether a DNAME is above a name: most servers do not load such a zone.
 func (z *randomZone) hidden(name string) bool {
 	return slices.ContainsFunc(z.owners, func(at string) bool {
 		return at != name && dns.IsSubDomain(at, name) && slices.Contains(z.types[at], "DNAME")
@@ -222,7 +222,7 @@ func linesOf(rrs []dns.RR) (lines []string) {
 	return lines
 }
 
-// endless tells whether the CNAMEs of rrs are as many as Knot follows, or a loop.
+// endless reports whether the CNAMEs of rrs are as many as Knot follows, or a loop.
 func endless(rrs []dns.RR) bool {
 	const followed = 5
 	owners, last := make(map[string]bool), ""

@@ -145,7 +145,7 @@ func (s *schema) inner() (*schema, string) {
 	return s, ""
 }
 
-// selector tells whether it is a selector of labels, and condition whether it is a condition, as all of Kubernetes has them.
+// selector reports whether it is a selector of labels, and condition whether it is a condition, as all of Kubernetes has them.
 func (s *schema) selector() bool {
 	_, labels := s.Properties["matchLabels"]
 	return labels && len(s.Properties) == 2
