@@ -29,7 +29,7 @@ func (p *Pool) rank(m *Member, is Class, at *geo.Codes) rank {
 }
 
 // transferRank is rank for a transfer, which is for clients at all places: is says how good an address is whatever checks
-// have found (rule 7.5).
+// have found (rule 7.5). A simple host has neither pool nor members.
 func (p *Pool) transferRank(m *Member, is Class) rank { return rank(byUse{}.Place(p, m, is, nil)) }
 
 // verdict says why a member of rank r in order is not the one that was drawn from those of rank taken, which is as low or

@@ -43,7 +43,7 @@ func (s *Set) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 	}
 	m := newMeant()
 	for i, rr := range s.RRs {
-		at := rank(s.Cells[i].meant(false))
+		at := (*Pool)(nil).transferRank(nil, s.Cells[i].meant(false))
 		if alias, is := rr.(*dns.CNAME); is {
 			m.alias.add(alias.Target, at)
 		} else {
