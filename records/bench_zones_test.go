@@ -195,24 +195,29 @@ func BenchmarkStaticChange(b *testing.B) {
 // one object changes again and again: leaf-s is the longest that a change takes. peak-x is the largest heap over the live one
 // before, live-x what the collector found live of it.
 func BenchmarkStructure(b *testing.B) {
-	hosts, one := objects.NewCluster("bench"), objects.Simple(7)
-	fill(b, hosts, 100_000, simple)
-	static := newStaticZone(b, 1_000_000)
+	one := objects.Simple(7)
 	for _, of := range []struct {
 		name, origin string
-		c            *api.Cluster
+		make         func() *api.Cluster // one at a time: memory is compared
 		opt          *records.Options
 		leaf         api.Ref
 	}{
-		{"gateways=100000", objects.Zone, hosts.Publish(), benchOptions(), api.Ref{Kind: api.KindGateway, Name: one.Namespace() + "/" + one.GatewayName()}},
-		{"rrs=1000000", staticOrigin, &static.cluster, staticOptions(), api.Ref{Kind: api.KindRecord, Name: "dns/r0000001"}},
+		{"gateways=100000", objects.Zone, func() *api.Cluster {
+			hosts := objects.NewCluster("bench")
+			fill(b, hosts, 100_000, simple)
+			return hosts.Publish()
+		}, benchOptions(), api.Ref{Kind: api.KindGateway, Name: one.Namespace() + "/" + one.GatewayName()}},
+		{"rrs=1000000", staticOrigin, func() *api.Cluster {
+			return &newStaticZone(b, 1_000_000).cluster
+		}, staticOptions(), api.Ref{Kind: api.KindRecord, Name: "dns/r0000001"}},
 	} {
-		snap := compile(nil, of.c, of.opt)
+		c := of.make()
+		snap := compile(nil, c, of.opt)
 		there := false
 		b.Run(of.name, func(b *testing.B) {
 			var used, peaks, lives, leaves []float64
 			for b.Loop() {
-				next, zones := *of.c, of.c.Zones.Edit()
+				next, zones := *c, c.Zones.Edit()
 				if there = !there; there {
 					z, err := api.DecodeZone("bench", []byte(`{"metadata":{"name":"more","namespace":"dns"},"spec":{"domainName":"more.`+of.origin+`"}}`))
 					if err != nil {

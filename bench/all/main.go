@@ -120,6 +120,7 @@ func (r *report) measure(part string, o options) error {
 			{"./records", "^BenchmarkFirstCompile$", "5x"},
 			{"./records", "^BenchmarkHeap$/^simple$", "1x"}, // each in a process of its own
 			{"./records", "^BenchmarkHeap$/^weightedGeo$", "1x"},
+			{"./records", "^BenchmarkStructure$", "3x"},
 			{"./internal/engine", "^BenchmarkChange$", "60000x"},
 		} {
 			if err := r.gotest(b); err != nil {
