@@ -191,6 +191,9 @@ type objects[T any] = tree.Map[*T]
 // treeOf implements anyTree; it returns where a cluster keeps the objects.
 type treeOf[T any] func(*Cluster) *objects[T]
 
+// TreeOf returns where c keeps the objects of a kind, whose Go type is T.
+func TreeOf[T any](c *Cluster, k Kind) *tree.Map[*T] { return kinds[k].tree.(treeOf[T])(c) }
+
 func (at treeOf[T]) count(c *Cluster) int { return at(c).Len() }
 
 func (at treeOf[T]) names(c *Cluster, prefix string, yield func(string) bool) {

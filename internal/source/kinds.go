@@ -1,9 +1,6 @@
 package source
 
-import (
-	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
-)
+import "github.com/coredns-kuadrant/kuadrant/api"
 
 // kindInfo is what a source must know of a kind to read it.
 type kindInfo struct {
@@ -20,43 +17,19 @@ type kindInfo struct {
 }
 
 var kinds = [api.NumKinds]kindInfo{
-	api.KindGateway: {versions: []string{"v1", "v1beta1"}, goKind: goType[api.Gateway]{
-		api.DecodeGateway,
-		func(c *api.Cluster) *tree.Map[*api.Gateway] { return &c.Gateways },
-	}},
-	api.KindDNSPolicy: {versions: []string{"v1", "v1alpha2"}, goKind: goType[api.DNSPolicy]{
-		api.DecodePolicy,
-		func(c *api.Cluster) *tree.Map[*api.DNSPolicy] { return &c.Policies },
-	}},
-	api.KindProbe: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.HealthCheckProbe]{
-		api.DecodeProbe,
-		func(c *api.Cluster) *tree.Map[*api.HealthCheckProbe] { return &c.Probes },
-	}},
-	api.KindZone: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Zone]{
-		api.DecodeZone,
-		func(c *api.Cluster) *tree.Map[*api.Zone] { return &c.Zones },
-	}},
-	api.KindRecord: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Record]{
-		api.DecodeRecord,
-		func(c *api.Cluster) *tree.Map[*api.Record] { return &c.Records },
-	}},
+	api.KindGateway:   {versions: []string{"v1", "v1beta1"}, goKind: goType[api.Gateway](api.DecodeGateway)},
+	api.KindDNSPolicy: {versions: []string{"v1", "v1alpha2"}, goKind: goType[api.DNSPolicy](api.DecodePolicy)},
+	api.KindProbe:     {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.HealthCheckProbe](api.DecodeProbe)},
+	api.KindZone:      {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Zone](api.DecodeZone)},
+	api.KindRecord:    {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Record](api.DecodeRecord)},
 	// v1alpha1 is the version that Kuadrant's own CRD has, and that ours stores: it
 	// can be read whoever has installed the kind, nothing has to be converted, and the
 	// version does not change when v1alpha2 comes or goes. Both hold the same; what an
 	// object means follows from its content.
-	api.KindDNSRecord: {versions: []string{"v1alpha1", "v1alpha2"}, optional: true, goKind: goType[api.DNSRecord]{
-		api.DecodeDNSRecord,
-		func(c *api.Cluster) *tree.Map[*api.DNSRecord] { return &c.DNSRecords },
-	}},
-	api.KindDNSEndpoint: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.DNSEndpoint]{
-		api.DecodeDNSEndpoint,
-		func(c *api.Cluster) *tree.Map[*api.DNSEndpoint] { return &c.DNSEndpoints },
-	}},
+	api.KindDNSRecord:   {versions: []string{"v1alpha1", "v1alpha2"}, optional: true, goKind: goType[api.DNSRecord](api.DecodeDNSRecord)},
+	api.KindDNSEndpoint: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.DNSEndpoint](api.DecodeDNSEndpoint)},
 	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
-	api.KindSecret: {versions: []string{"v1"}, byName: true, fields: noProviders, goKind: goType[api.Secret]{
-		api.DecodeSecret,
-		func(c *api.Cluster) *tree.Map[*api.Secret] { return &c.Secrets },
-	}},
+	api.KindSecret: {versions: []string{"v1"}, byName: true, fields: noProviders, goKind: goType[api.Secret](api.DecodeSecret)},
 }
 
 // noProviders leaves out the Secrets that clusters have most of, and that nobody refers to.
@@ -71,21 +44,18 @@ type goKind interface {
 	collect() collection
 }
 
-// goType implements goKind for objects of type T.
-type goType[T any] struct {
-	read func(cluster string, data []byte) (*T, error)
-	in   func(*api.Cluster) *tree.Map[*T] // where a cluster has the objects
-}
+// goType implements goKind for objects of type T; it reads one.
+type goType[T any] func(cluster string, data []byte) (*T, error)
 
-func (g goType[T]) decode(cluster string, data []byte) (string, any, error) {
-	o, err := g.read(cluster, data)
+func (read goType[T]) decode(cluster string, data []byte) (string, any, error) {
+	o, err := read(cluster, data)
 	if err != nil {
 		return "", nil, err
 	}
 	return api.NameOf(o), o, nil
 }
 
-func (g goType[T]) collect() collection { return &objects[T]{in: g.in} }
+func (goType[T]) collect() collection { return new(objects[T]) }
 
 // kindOf returns the kind that an object's apiVersion and kind mean; ok is false
 // where we do not read it.

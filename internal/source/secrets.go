@@ -47,11 +47,10 @@ type wantedSecret struct {
 
 func newSecretStore() *secretStore {
 	return &secretStore{
-		objects: *kinds[api.KindSecret].collect().(*objects[api.Secret]),
-		heads:   make(map[string]map[string]secretHead),
-		needs:   newNeeds(),
-		wanted:  make(map[string]*wantedSecret),
-		before:  new(api.Cluster),
+		heads:  make(map[string]map[string]secretHead),
+		needs:  newNeeds(),
+		wanted: make(map[string]*wantedSecret),
+		before: new(api.Cluster),
 	}
 }
 

@@ -84,10 +84,9 @@ func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
 
 // objects implements collection for objects of type T.
 type objects[T any] struct {
-	in        func(*api.Cluster) *tree.Map[*T] // where a cluster has them
-	published tree.Map[*T]                     // the last time
-	now       tree.Map[*T]                     // while edit is nil
-	edit      *tree.Edit[*T]                   // the version after now, where there is one
+	published tree.Map[*T]   // the last time
+	now       tree.Map[*T]   // while edit is nil
+	edit      *tree.Edit[*T] // the version after now, where there is one
 	// touched are the names that were put or removed since published. A value is true where
 	// the name was removed last, and nobody has reported that.
 	touched map[string]bool
@@ -213,7 +212,7 @@ func (o *objects[T]) publish(kind api.Kind, c *api.Cluster) {
 		}
 	}
 	o.published, o.touched = now, nil
-	*o.in(c) = now
+	*api.TreeOf[T](c, kind) = now
 }
 
 // miss notes that an object is published as gone although nobody has reported that.
