@@ -227,7 +227,7 @@ func TestConfigMapThatAnotherHasMade(t *testing.T) {
 		t.Errorf("at once, the log says %q", *lines)
 	}
 	save(serialsMap) // the watch has told of the other one
-	if len(*lines) != 1 || !strings.Contains((*lines)[0], serialsMap+" is there") {
+	if len(*lines) != 1 || !strings.Contains((*lines)[0], serialsMap+" lacks the label") {
 		t.Errorf("the second time, the log says %q", *lines)
 	}
 }
