@@ -86,7 +86,7 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 		if o.child() {
 			whose = fmt.Sprintf("belongs to %s %s, and that is not read here; it is taken for somebody else's", o.owner.Kind, o.owner.Name)
 		}
-		w.told.once(w, about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which %s",
+		w.told.once(about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which %s",
 			c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, whose)
 		return nil
 	case o.deleting:
@@ -133,12 +133,12 @@ func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	case conflict, missing, lost, ending:
 		return err // what has changed, or goes with its namespace, is told by the watch
 	case refused, contested, undoing, none:
-		w.told.result(w, part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
+		w.told.result(part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
 		if sort != none {
 			return err
 		}
 	}
-	w.told.result(w, verb+" "+resource, attempt{
+	w.told.result(verb+" "+resource, attempt{
 		doing: fmt.Sprintf("%s %s", verb, resource),
 		grant: fmt.Sprintf("the verbs create, patch and delete on %s and patch on its status, or write the property `write-back off`", resource),
 	}, err)

@@ -71,7 +71,7 @@ func (s *eventSink) note(namespace string, err error) {
 		return // of other failures there is word elsewhere, or the Event is of what is gone
 	}
 	doing := "write Events in namespace " + namespace
-	s.w.told.result(s.w, about+doing, attempt{doing: doing, grant: "the verbs create and patch on events there"}, err)
+	s.w.told.result(about+doing, attempt{doing: doing, grant: "the verbs create and patch on events there"}, err)
 }
 
 // Event tells of what has happened to an object, where this replica writes: a reason in one

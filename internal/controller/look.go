@@ -49,7 +49,7 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 		return nil
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
-		w.told.once(w, "other "+ref.Kind.String(),
+		w.told.once("other "+ref.Kind.String(),
 			"the status of %s %s, and of others, is written by %s: it is left to that controller", ref.Kind, ref.Name, other)
 		return nil
 	}

@@ -157,7 +157,7 @@ func (o *others) list(ctx context.Context, name string) ([]coordinationv1.Lease,
 	defer cancel()
 	list, err := o.leases.Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if ctx.Err() == nil {
-		o.w.told.result(o.w, "leases of others", attempt{
+		o.w.told.result("leases of others", attempt{
 			doing: "see whether Kuadrant's operators are at work in this cluster",
 			grant: fmt.Sprintf("the verb list on leases.coordination.k8s.io with the resourceNames %s and %s; without it only the field "+
 				"managers of objects tell", otherLeases[0].name, otherLeases[1].name),
@@ -177,10 +177,10 @@ func (o *others) set(text string) {
 	case text == before:
 		return
 	case text == "":
-		o.w.opts.Infof("cluster %q: %s has stopped; this replica writes its objects now", o.w.opts.Cluster, before)
+		o.w.told.info("%s has stopped; this replica writes its objects now", before)
 	default:
 		message := text + " is at work in this cluster: conditions of policies and DNSRecords, and DNSRecords, are left to it"
-		o.w.opts.Warnf("cluster %q: %s", o.w.opts.Cluster, message)
+		o.w.told.warn("%s", message)
 		o.w.lease.event("OtherController", message)
 	}
 	if k := o.w.leading(); k != nil {

@@ -124,8 +124,8 @@ func (k *registry) giveUp(why string, away bool) {
 	if k.told && (away || !k.away) {
 		return
 	}
-	k.w.opts.Warnf("cluster %q: cannot read owners and serials from ConfigMaps in namespace %s: %s; using the age of objects, or the state on disk",
-		k.w.opts.Cluster, k.w.opts.Namespace, why)
+	k.w.told.warn("cannot read owners and serials from ConfigMaps in namespace %s: %s; using the age of objects, or the state on disk",
+		k.w.opts.Namespace, why)
 	k.told, k.away = false, away
 	k.deliver(nil, nil)
 }
@@ -158,7 +158,7 @@ func (k *registry) put(m *corev1.ConfigMap, listed bool) (owners, serials []stri
 		serials, fault = k.serials.take(m, listed)
 	}
 	if fault != "" {
-		k.w.told.once(k.w, about+"configmap "+m.Name, "ConfigMap %s/%s is left out in part: %s", m.Namespace, m.Name, fault)
+		k.w.told.once(about+"configmap "+m.Name, "ConfigMap %s/%s is left out in part: %s", m.Namespace, m.Name, fault)
 	}
 	return owners, serials
 }
@@ -258,7 +258,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	})
 	k.waiting = still
 	if k.roomless.Store(int64(left + more)); left+more > 0 {
-		k.w.told.once(k.w, "room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more,
+		k.w.told.once("room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more,
 			k.w.opts.Namespace)
 	}
 	var all error
@@ -305,13 +305,13 @@ func (k *registry) save(ctx context.Context, name, field, text string, id identi
 		k.refused[name] = true // another replica may have made it just now
 		return err
 	case sort == conflict && id.version == "":
-		k.w.told.once(k.w, about+"taken "+name, "ConfigMap %s/%s lacks the label %s=%s: add it, or delete the ConfigMap; its "+
+		k.w.told.once(about+"taken "+name, "ConfigMap %s/%s lacks the label %s=%s: add it, or delete the ConfigMap; its "+
 			"names are not registered until then", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
 		return err
 	case sort == conflict, sort == lost:
 		return err // the watch tells what stands there
 	}
-	k.w.told.result(k.w, "write configmaps", attempt{
+	k.w.told.result("write configmaps", attempt{
 		doing: fmt.Sprintf("write ConfigMap %s/%s", k.w.opts.Namespace, name),
 		grant: fmt.Sprintf("the verbs create and update on configmaps in namespace %s, or write the property `write-back off`",
 			k.w.opts.Namespace),

@@ -39,7 +39,7 @@ func (k *registry) note(ctx context.Context, o metav1.ListOptions, err error) {
 		return
 	}
 	w := k.w
-	w.told.result(w, "follow configmaps", attempt{
+	w.told.result("follow configmaps", attempt{
 		doing: fmt.Sprintf("%s the ConfigMaps with owners and serials of namespace %s", verb, w.opts.Namespace),
 		grant: fmt.Sprintf("the verbs list, watch, create and update on configmaps in namespace %s, or write the property `write-back "+
 			"off`", w.opts.Namespace),

@@ -176,76 +176,100 @@ type draft[T comparable] struct {
 // plan returns the ConfigMaps to be written so that they hold what is wanted, and how many
 // names find no room. drop reports whether what is kept, and wanted no more, may go.
 func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool) (drafts []draft[T], left int) {
-	names := s.names()
-	edits := make(map[string]*draft[T])
-	sizes := make(map[string]int)
-	edit := func(name string) *draft[T] {
-		if d := edits[name]; d != nil {
-			return d
-		}
-		d := &draft[T]{name: name, old: s.volumes[name], values: make(map[string]T)}
-		if d.old != nil {
-			maps.Copy(d.values, d.old.values)
-		}
-		edits[name] = d
-		return d
+	p := &plan[T]{
+		s: s, wanted: wanted, names: s.names(), sizes: make(map[string]int),
+		edits: make(map[string]*draft[T]), have: make(map[string]struct{}, len(wanted)),
 	}
-	have := make(map[string]struct{}, len(wanted))
-	for _, name := range names {
-		sizes[name] = s.volumes[name].size
-		for key, value := range s.volumes[name].values {
-			want, ok := wanted[key]
-			_, twice := have[key]
-			same := s.same == nil || s.same(value, want)
-			other := ok && want != value && (same || drop(key, value))
-			grown := len(s.write(key, want)) - len(s.write(key, value))
-			fits := sizes[name]+grown <= mostVolume
-			switch {
-			case twice, !ok && drop(key, value), other && !fits && !same:
-				delete(edit(name).values, key)
-				sizes[name] -= len(s.write(key, value)) + 1
-				continue
-			case other && fits: // else it stays as it is
-				edit(name).values[key] = want
-				sizes[name] += grown
-			}
-			have[key] = struct{}{}
-		}
-	}
-	at, next := 0, 0
-	if len(names) > 0 {
-		last, _ := s.number(names[len(names)-1])
-		next = last + 1
-	}
-	for _, key := range slices.SortedFunc(maps.Keys(wanted), zonesFirst) {
-		if _, ok := have[key]; ok {
-			continue
-		}
-		line := s.write(key, wanted[key])
-		if line == "" {
-			left++
-			continue
-		}
-		for at < len(names) && sizes[names[at]]+len(line)+1 > maxVolume {
-			at++
-		}
-		if at == len(names) {
-			if at == maxVolumes {
-				left++
-				continue
-			}
-			names = append(names, s.name(next))
-			next++
-		}
-		edit(names[at]).values[key] = wanted[key]
-		sizes[names[at]] += len(line) + 1
-	}
-	for _, name := range names {
-		if d := edits[name]; d != nil {
+	p.keep(drop)
+	left = p.add()
+	for _, name := range p.names {
+		if d := p.edits[name]; d != nil {
 			drafts = append(drafts, *d)
 		}
 	}
 	return drafts, left
+}
+
+// plan is what becomes of the ConfigMaps of a shelf.
+type plan[T comparable] struct {
+	s      *shelf[T]
+	wanted map[string]T
+	names  []string // of ConfigMaps, those to be made behind the others
+	sizes  map[string]int
+	edits  map[string]*draft[T]
+	have   map[string]struct{} // the keys that stand there
+}
+
+// edit returns the draft of a ConfigMap.
+func (p *plan[T]) edit(name string) *draft[T] {
+	if d := p.edits[name]; d != nil {
+		return d
+	}
+	d := &draft[T]{name: name, old: p.s.volumes[name], values: make(map[string]T)}
+	if d.old != nil {
+		maps.Copy(d.values, d.old.values)
+	}
+	p.edits[name] = d
+	return d
+}
+
+// keep goes through what is there: it stays, is replaced, or goes.
+func (p *plan[T]) keep(drop func(key string, value T) bool) {
+	s := p.s
+	for _, name := range p.names {
+		p.sizes[name] = s.volumes[name].size
+		for key, value := range s.volumes[name].values {
+			want, ok := p.wanted[key]
+			_, twice := p.have[key]
+			same := s.same == nil || s.same(value, want)
+			other := ok && want != value && (same || drop(key, value))
+			grown := len(s.write(key, want)) - len(s.write(key, value))
+			fits := p.sizes[name]+grown <= mostVolume
+			switch {
+			case twice, !ok && drop(key, value), other && !fits && !same:
+				delete(p.edit(name).values, key)
+				p.sizes[name] -= len(s.write(key, value)) + 1
+				continue
+			case other && fits: // else it stays as it is
+				p.edit(name).values[key] = want
+				p.sizes[name] += grown
+			}
+			p.have[key] = struct{}{}
+		}
+	}
+}
+
+// add finds room for what is new, and returns how many names find none.
+func (p *plan[T]) add() (left int) {
+	at, next := 0, 0
+	if len(p.names) > 0 {
+		last, _ := p.s.number(p.names[len(p.names)-1])
+		next = last + 1
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(p.wanted), zonesFirst) {
+		if _, ok := p.have[key]; ok {
+			continue
+		}
+		line := p.s.write(key, p.wanted[key])
+		if line == "" {
+			left++
+			continue
+		}
+		for at < len(p.names) && p.sizes[p.names[at]]+len(line)+1 > maxVolume {
+			at++
+		}
+		if at == len(p.names) {
+			if at == maxVolumes {
+				left++
+				continue
+			}
+			p.names = append(p.names, p.s.name(next))
+			next++
+		}
+		p.edit(p.names[at]).values[key] = p.wanted[key]
+		p.sizes[p.names[at]] += len(line) + 1
+	}
+	return left
 }
 
 // name returns the name of the n-th ConfigMap.

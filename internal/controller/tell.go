@@ -2,7 +2,6 @@ package controller
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -77,6 +76,10 @@ type attempt struct{ doing, grant string }
 // told keeps which failures have been logged: each state of a failure is said once, not
 // each attempt.
 type told struct {
+	cluster      string
+	now          func() time.Time
+	warnf, infof Logf
+
 	mu sync.Mutex
 	// states are by the part of the work: those that concern one object, of which there may
 	// be any number, and the others.
@@ -97,13 +100,13 @@ const about = "object "
 
 // note keeps the state of a part, and returns the one before; full is true where there is no room
 // for it, which is said the first time.
-func (t *told) note(w *Writer, part string, now trouble) (before trouble, full bool) {
+func (t *told) note(part string, now trouble) (before trouble, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of, bounded := &t.states, strings.HasPrefix(part, about)
 	if bounded {
 		of = &t.objects
-		if !t.overflown.IsZero() && w.now().Sub(t.overflown) > forgetful {
+		if !t.overflown.IsZero() && t.now().Sub(t.overflown) > forgetful {
 			t.objects, t.overflown = nil, time.Time{}
 		}
 	}
@@ -116,9 +119,8 @@ func (t *told) note(w *Writer, part string, now trouble) (before trouble, full b
 		delete(*of, part)
 	case bounded && !known && len(*of) >= maxTold:
 		if t.overflown.IsZero() {
-			t.overflown = w.now()
-			w.opts.Warnf("cluster %q: the log has named %d objects that could not be written; of more nothing is said for an hour",
-				w.opts.Cluster, maxTold)
+			t.overflown = t.now()
+			t.warn("the log has named %d objects that could not be written; of more nothing is said for an hour", maxTold)
 		}
 		return none, true
 	default:
@@ -128,34 +130,42 @@ func (t *told) note(w *Writer, part string, now trouble) (before trouble, full b
 }
 
 // result notes how a part of the work went, and logs what is new about it.
-func (t *told) result(w *Writer, part string, tried attempt, err error) {
+func (t *told) result(part string, tried attempt, err error) {
 	sort := classify(err)
 	if sort == lost {
 		return
 	}
-	before, full := t.note(w, part, sort)
+	before, full := t.note(part, sort)
 	if sort == before || full {
 		return
 	}
-	where := fmt.Sprintf("cluster %q", w.opts.Cluster)
 	switch sort {
 	case none:
-		w.opts.Infof("%s: can %s again", where, tried.doing)
+		t.info("can %s again", tried.doing)
 	case forbidden:
-		w.opts.Warnf("%s: not allowed to %s: %v; grant %s", where, tried.doing, err, tried.grant)
+		t.warn("not allowed to %s: %v; grant %s", tried.doing, err, tried.grant)
 	case refused:
-		w.opts.Warnf("%s: cannot %s: the API server refuses it: %v; compare the CRD that is installed with config/crd", where, tried.doing, err)
+		t.warn("cannot %s: the API server refuses it: %v; compare the CRD that is installed with config/crd", tried.doing, err)
 	case contested:
-		w.opts.Warnf("%s: cannot %s: %v; another controller writes the same, and is left alone", where, tried.doing, err)
+		t.warn("cannot %s: %v; another controller writes the same, and is left alone", tried.doing, err)
 	default:
-		w.opts.Warnf("%s: cannot %s: %v; trying again", where, tried.doing, err)
+		t.warn("cannot %s: %v; trying again", tried.doing, err)
 	}
 }
 
 // once logs a line the first time that it is said of a part of the work.
-func (t *told) once(w *Writer, part, format string, args ...any) {
-	before, full := t.note(w, part, contested)
+func (t *told) once(part, format string, args ...any) {
+	before, full := t.note(part, contested)
 	if before == none && !full {
-		w.opts.Warnf("cluster %q: "+format, append([]any{w.opts.Cluster}, args...)...)
+		t.warn(format, args...)
 	}
+}
+
+// warn logs what needs attention, and info good news.
+func (t *told) warn(format string, args ...any) {
+	t.warnf("cluster %q: "+format, append([]any{t.cluster}, args...)...)
+}
+
+func (t *told) info(format string, args ...any) {
+	t.infof("cluster %q: "+format, append([]any{t.cluster}, args...)...)
 }

@@ -83,7 +83,7 @@ func TestToldOfManyObjects(t *testing.T) {
 		w.cache.Gone(ref.Kind, ref.Name)
 	}
 	*lines = nil
-	w.told.result(w, "lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
+	w.told.result("lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
 	if len(*lines) == 0 {
 		t.Error("that the Lease may not be renewed any more is not said")
 	}
@@ -94,7 +94,7 @@ func TestToldOfManyObjects(t *testing.T) {
 func TestToldTooOften(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	now := time.Unix(1000, 0)
-	w.now = func() time.Time { return now }
+	w.told.now = func() time.Time { return now }
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DNSRecord"}, "x", nil)
 	const objects = maxTold + 500
 	fail := func() (said int) {

@@ -167,6 +167,7 @@ func New(opts Options) (*Writer, error) {
 		backoff: 250 * time.Millisecond, most: time.Minute,
 		others: 5 * time.Second, gather: 500 * time.Millisecond, patience: 20 * time.Second,
 	}}
+	w.told = told{cluster: opts.Cluster, now: time.Now, warnf: opts.Warnf, infof: opts.Infof}
 	w.cache.init()
 	config := rest.CopyConfig(opts.Config)
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
@@ -237,7 +238,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Lock()
 	w.work = k
 	w.mu.Unlock()
-	w.opts.Infof("cluster %q: this replica writes status from now on (lease %s/%s)", w.opts.Cluster, w.opts.Namespace, w.opts.Lease)
+	w.told.info("this replica writes status from now on (lease %s/%s)", w.opts.Namespace, w.opts.Lease)
 	w.lacks.clear()
 	w.cache.unsettle()
 	w.lookAtAll(k)
@@ -251,7 +252,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Lock()
 	w.work = nil
 	w.mu.Unlock()
-	w.opts.Infof("cluster %q: this replica does not write any more", w.opts.Cluster)
+	w.told.info("this replica does not write any more")
 }
 
 // Follow takes in what there is to say now, which replaces what there was: calls come in the
