@@ -41,7 +41,7 @@ const maxProviders = 100
 
 // ProvidersOf returns the providers of a policy of a cluster for a Gateway; nil where they narrow nothing.
 func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *Provision {
-	pr := &Provision{zones: zones, opt: opt, in: in, policy: p, registry: registry}
+	pr := Provision{zones: zones, opt: opt, in: in, policy: p, registry: registry}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
 	switch {
 	case listing == api.NotWatched:
@@ -56,18 +56,17 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 	default:
 		pr.secrets, pr.ignored = selectedSecrets(in, p)
 	}
-	if pr.problem != nil || len(pr.secrets) > 0 {
-		return pr
-	}
-	former := ""
-	if ref.Name == "" && ref.Selector == nil {
-		if former = pr.formerDefault(gateway); former == "" {
-			return nil // no default provider: nothing is narrowed
+	if pr.problem == nil && len(pr.secrets) == 0 {
+		former := ""
+		if ref.Name == "" && ref.Selector == nil {
+			if former = pr.formerDefault(gateway); former == "" {
+				return nil // no default provider: nothing is narrowed
+			}
 		}
+		pr.waits = listing == api.NotListed && !in.Knows(api.KindSecret, p.Namespace())
+		pr.problem = pr.missing(&ref, former)
 	}
-	pr.waits = listing == api.NotListed && !in.Knows(api.KindSecret, p.Namespace())
-	pr.problem = pr.missing(&ref, former)
-	return pr
+	return new(pr)
 }
 
 // missingSecret returns the Secret that the registry has a host of the policy's namespace under, where that does not
