@@ -174,7 +174,9 @@ func init() {
 		"said":   func(w *world, _ []string) { w.check(w.said(w.text()), 1) },
 		"unsaid": func(w *world, _ []string) { w.check(w.said(w.text()), 0) },
 		"problem": func(w *world, words []string) {
+			w.e.mu.Lock()
 			got, want := w.e.problems["Secret dns/"+words[0]+", which names a cluster"], strings.Join(words[1:], " ")
+			w.e.mu.Unlock()
 			if !strings.Contains(got, want) || want == "" && got != "" {
 				w.check(got, want)
 			}
