@@ -245,7 +245,7 @@ func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 			l.seen = nil
 			continue
 		}
-		if z.Shown() == nil {
+		if z.PublishedVersion() == nil {
 			continue // its serial is still to be kept, which makes it another zone
 		}
 		if state := l.told[z.Origin()]; state == nil || state.stale || state.serial != z.Serial() {

@@ -221,9 +221,9 @@ func (s *scenario) Exchange(q recordstest.Question) (reply *dns.Msg, instead str
 func (s *scenario) Keep() map[string]api.Owner {
 	s.t.Helper()
 	e := s.plugin.engine
-	lines := maps.Collect(e.Snapshot().ZoneHoldings())
+	lines := maps.Collect(e.Snapshot().ZoneOwners())
 	for group := range e.Snapshot().Groups() {
-		maps.Insert(lines, e.Snapshot().Holdings(group))
+		maps.Insert(lines, e.Snapshot().Owners(group))
 	}
 	all := tree.Map[api.Owner]{}.Edit()
 	before := maps.Collect(e.Snapshot().Objects().Acquired.All())

@@ -41,7 +41,7 @@ func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error)
 	case !snap.Lists(z):
 		return nil, fmt.Errorf("transfer zone %q: %w", zone, errNotListed)
 	}
-	if z = z.Shown(); z == nil {
+	if z = z.PublishedVersion(); z == nil {
 		return nil, fmt.Errorf("transfer zone %q: %w", zone, errNotKept)
 	}
 	if serial == 0 {

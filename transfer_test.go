@@ -525,7 +525,7 @@ func TestTransferOfWhatIsKept(t *testing.T) {
 	s.Fill()
 	s.keeper = "c"
 	s.keep(s.compile())
-	first := s.compile().Zone("example.org.").Shown()
+	first := s.compile().Zone("example.org.").PublishedVersion()
 	want := contentOf(t, first)
 	var second *records.Snapshot
 	for i := range 3 {
@@ -554,7 +554,7 @@ func TestTransferOfWhatIsKept(t *testing.T) {
 		t.Errorf("the second change was kept, and transferred is\n%v", got)
 	}
 	s.keep(s.compile())
-	last := s.compile().Zone("example.org.").Shown()
+	last := s.compile().Zone("example.org.").PublishedVersion()
 	now := contentOf(t, last)
 	if now["new.example.org.\t300\tIN\tTXT\t\"2\""] == false || last.Serial() == first.Serial() {
 		t.Errorf("serial %d: %v", last.Serial(), now)

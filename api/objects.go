@@ -187,8 +187,8 @@ type Objects struct {
 	// and its Pools, sorted by name: they keep nothing from being denied but what is on record
 	// as theirs, or as that of a cluster that is not among Clusters.
 	Awaited []*Cluster
-	// Unsure is true while it is not known which clusters are named: what is on record as that of
-	// one of which nothing is known is not void.
+	// Unsure is true while it is not known which clusters are named: a registry line of a cluster
+	// of which nothing is known still counts.
 	Unsure bool
 	// Overrides are the operator's own words; nil for none.
 	Overrides *Overrides

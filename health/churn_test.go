@@ -109,7 +109,7 @@ func (c *churn) consistent() {
 	c.Prober.mu.Lock()
 	defer c.Prober.mu.Unlock()
 	busy, firsts := 0, 0
-	for key, e := range c.entries {
+	for key, e := range c.schedules {
 		if e.key != key {
 			c.Errorf("%q stands under %q", e.key, key)
 		}
@@ -130,12 +130,12 @@ func (c *churn) consistent() {
 		}
 	}
 	for key := range c.followed {
-		if c.entries[key] == nil {
+		if c.schedules[key] == nil {
 			c.Errorf("%q is not checked", key)
 		}
 	}
 	rate, fresh := 0.0, 0
-	for _, e := range c.entries {
+	for _, e := range c.schedules {
 		if !e.gone {
 			rate += e.target.rate()
 		}
@@ -146,9 +146,9 @@ func (c *churn) consistent() {
 	if math.Abs(c.rate-rate) > 1e-6 || c.fresh != fresh {
 		c.Errorf("rate %g, want %g; %d are fresh, want %d", c.rate, rate, c.fresh, fresh)
 	}
-	if c.running != busy || c.firsts != firsts || len(c.queue) != len(c.entries)-busy {
+	if c.running != busy || c.firsts != firsts || len(c.queue) != len(c.schedules)-busy {
 		c.Errorf("%d run, want %d; %d first checks, want %d; %d in the queue, want %d", c.running, busy, c.firsts, firsts,
-			len(c.queue), len(c.entries)-busy)
+			len(c.queue), len(c.schedules)-busy)
 	}
 	for cell, w := range c.gone {
 		if w != 0 && cell.Load() != w&^(1<<63) {

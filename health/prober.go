@@ -59,20 +59,20 @@ type Prober struct {
 	hosts *hostAddresses // where no check may go
 	wake  chan struct{}  // one place: look at the queue
 
-	mu      sync.Mutex // guards what follows
-	entries map[string]*entry
-	queue   queue
-	running int     // connections, of which every check has one
-	firsts  int     // targets of which nothing is known yet
-	rate    float64 // checks in a second that the terms of all targets come to
+	mu        sync.Mutex // guards what follows
+	schedules map[string]*schedule
+	queue     queue
+	running   int     // connections, of which every check has one
+	firsts    int     // targets of which nothing is known yet
+	rate      float64 // checks in a second that the terms of all targets come to
 	// credit is how many checks may begin at once, as of the time at.
 	credit float64
 	at     time.Time
-	fresh  int // entries that are fresh
+	fresh  int // schedules that are fresh
 }
 
-// entry is the schedule of one target.
-type entry struct {
+// schedule says when to check one target.
+type schedule struct {
 	key    string
 	target *Target
 	due    time.Time
@@ -85,8 +85,8 @@ type entry struct {
 	again  bool      // due holds for the time after the check that runs
 }
 
-// of reports whether what a check of t has found is about the entry's target.
-func (e *entry) of(t *Target) bool { return !e.gone && e.target.Cell == t.Cell }
+// of reports whether what a check of t has found is about the schedule's target.
+func (e *schedule) of(t *Target) bool { return !e.gone && e.target.Cell == t.Cell }
 
 // NewProber returns a Prober without targets.
 func NewProber(opts Options) *Prober {
@@ -99,7 +99,7 @@ func NewProber(opts Options) *Prober {
 	c := newConnector(opts.Guard)
 	p := &Prober{
 		opts: opts, run: c.run, hosts: c.guard.hosts, wake: make(chan struct{}, 1),
-		entries: make(map[string]*entry), queue: make(queue, 0, capacity),
+		schedules: make(map[string]*schedule), queue: make(queue, 0, capacity),
 	}
 	c.more, c.less = p.more, p.less
 	return p
@@ -138,7 +138,7 @@ func (p *Prober) Follow(all Targets, changed []string) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	if changed == nil {
-		for key := range p.entries {
+		for key := range p.schedules {
 			if _, kept := all.Get(key); !kept {
 				p.drop(key)
 			}
@@ -159,11 +159,11 @@ func (p *Prober) Follow(all Targets, changed []string) {
 
 // put makes t the target of that key. The caller holds mu.
 func (p *Prober) put(key string, t *Target, now time.Time) {
-	e := p.entries[key]
+	e := p.schedules[key]
 	switch {
 	case e == nil:
-		e = &entry{key: key, place: -1}
-		p.entries[key] = e
+		e = &schedule{key: key, place: -1}
+		p.schedules[key] = e
 		p.enter(e, t, now)
 	case !e.gone && e.target == t:
 		return
@@ -187,8 +187,8 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 	}
 }
 
-// enter makes t the target of the entry, and says when its first check is due.
-func (p *Prober) enter(e *entry, t *Target, now time.Time) {
+// enter makes t the target of the schedule, and says when its first check is due.
+func (p *Prober) enter(e *schedule, t *Target, now time.Time) {
 	w := t.Cell.Load()
 	e.target, e.gone, e.ended, e.last = t, false, w.Checked(), time.Time{}
 	// What is known from before may have changed since: nothing is put off.
@@ -199,8 +199,8 @@ func (p *Prober) enter(e *entry, t *Target, now time.Time) {
 	}
 }
 
-// leave parts the entry from its target.
-func (p *Prober) leave(e *entry) {
+// leave parts the schedule from its target.
+func (p *Prober) leave(e *schedule) {
 	if !e.gone {
 		p.rate -= e.target.rate()
 		if !e.ended {
@@ -211,8 +211,8 @@ func (p *Prober) leave(e *entry) {
 	e.gone = true
 }
 
-// begun notes that the first check of the entry's target has begun, or never will.
-func (p *Prober) begun(e *entry) {
+// begun notes that the first check of the schedule's target has begun, or never will.
+func (p *Prober) begun(e *schedule) {
 	if e.fresh {
 		e.fresh = false
 		p.fresh--
@@ -221,12 +221,12 @@ func (p *Prober) begun(e *entry) {
 
 // drop ends the checks of a target. The caller holds mu.
 func (p *Prober) drop(key string) {
-	e := p.entries[key]
+	e := p.schedules[key]
 	if e == nil {
 		return
 	}
 	if p.leave(e); !e.busy {
-		delete(p.entries, key)
+		delete(p.schedules, key)
 		heap.Remove(&p.queue, e.place)
 	}
 }
@@ -250,7 +250,7 @@ func (p *Prober) Settled() bool {
 func (p *Prober) LastCheck(key string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.entries[key]
+	e := p.schedules[key]
 	if e == nil || e.gone {
 		return time.Time{}
 	}
@@ -320,8 +320,8 @@ func (p *Prober) Overdue() time.Duration {
 	return max(0, time.Since(p.queue[0].due))
 }
 
-// check runs one check of an entry's target, and plans the next.
-func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time) {
+// check runs one check of a schedule's target, and plans the next.
+func (p *Prober) check(ctx context.Context, e *schedule, t *Target, began time.Time) {
 	o := p.run(ctx, t)
 	took := time.Since(began)
 	if o.Reason == Timeout && took > t.timeout()+starved {
@@ -339,7 +339,7 @@ func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time
 	p.running--
 	e.busy = false
 	if e.gone {
-		delete(p.entries, e.key)
+		delete(p.schedules, e.key)
 		p.ring()
 		return
 	}
@@ -367,7 +367,7 @@ func (p *Prober) check(ctx context.Context, e *entry, t *Target, began time.Time
 // observe writes what a check has found, and tells of it. A target that is gone
 // meanwhile has no cell any more that this check may write to: mu keeps Follow
 // from taking it away in between.
-func (p *Prober) observe(e *entry, t *Target, o Outcome) {
+func (p *Prober) observe(e *schedule, t *Target, o Outcome) {
 	p.mu.Lock()
 	if !e.of(t) || t.Cell == nil {
 		p.mu.Unlock()

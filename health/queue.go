@@ -24,9 +24,9 @@ func (p *Prober) pace(now time.Time) time.Duration {
 	return 0
 }
 
-// soon returns when to check an entry that is new, or as good as new: within a
+// soon returns when to check by a schedule that is new, or as good as new: within a
 // second, unless there are very many.
-func (p *Prober) soon(e *entry, now time.Time) time.Time {
+func (p *Prober) soon(e *schedule, now time.Time) time.Time {
 	if !e.fresh {
 		e.fresh = true
 		p.fresh++
@@ -35,8 +35,8 @@ func (p *Prober) soon(e *entry, now time.Time) time.Time {
 	return now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
 }
 
-// queue is a heap of entries by when they are due.
-type queue []*entry
+// queue is a heap of schedules by when they are due.
+type queue []*schedule
 
 // Len implements heap.Interface.
 func (q queue) Len() int { return len(q) }
@@ -52,7 +52,7 @@ func (q queue) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (q *queue) Push(x any) {
-	e := x.(*entry)
+	e := x.(*schedule)
 	e.place = len(*q)
 	*q = append(*q, e)
 }

@@ -30,8 +30,8 @@ type contest struct {
 	checks  *pool.CheckEdit
 	builder pool.Builder
 
-	// bars are those of the group that is being built, by host; nil where there are no Records.
-	bars map[string]zone.Bar
+	// ownerships are those of the group that is being built, by host; nil where there are no Records.
+	ownerships map[string]zone.Ownership
 	// base is the key of that group; baseOwner owns the name, nil for nobody.
 	base      string
 	baseOwner *endpoint.Contender
@@ -59,7 +59,7 @@ func (c *contest) resolve() {
 		slices.SortFunc(g.Contenders, (*endpoint.Contender).Older)
 		names := change.names
 		if old != nil {
-			names = append(slices.Clip(names), old.Barred...)
+			names = append(slices.Clip(names), old.Owned...)
 		}
 		c.buildGroup(change.key, g, names)
 		if old != nil {
@@ -68,8 +68,8 @@ func (c *contest) resolve() {
 		c.countConflicts(g, 1)
 		c.putNames(old, g)
 		c.putOwners(old, g)
-		c.bar(old, g)
-		if len(g.Contenders)+len(g.Barred) == 0 {
+		c.setOwners(old, g)
+		if len(g.Contenders)+len(g.Owned) == 0 {
 			c.groups.Delete(change.key)
 			continue
 		}
@@ -96,38 +96,38 @@ func (c *contest) putNames(old, g *status.NameGroup) {
 	}
 }
 
-// bar keeps the Records from being served that lost to a contender, and no longer those that it kept before.
-func (c *contest) bar(old, g *status.NameGroup) {
+// setOwners keeps Records that lost to a contender of the group from being served, and releases those that only old kept.
+func (c *contest) setOwners(old, g *status.NameGroup) {
 	if old != nil {
-		for _, name := range old.Barred {
-			c.edit(c.zoneOf(name)).Bar(name, zone.Bar{})
+		for _, name := range old.Owned {
+			c.edit(c.zoneOf(name)).SetOwner(name, zone.Ownership{})
 		}
 	}
 	if !c.recorded {
 		return
 	}
-	for name, by := range c.bars {
+	for name, by := range c.ownerships {
 		if n := c.nodeAt(name); n != nil && len(n.Records) > 0 || by.By.Vacant() {
-			c.edit(c.zoneOf(name)).Bar(name, by)
-			g.Barred = append(g.Barred, name)
+			c.edit(c.zoneOf(name)).SetOwner(name, by)
+			g.Owned = append(g.Owned, name)
 		}
 	}
-	slices.Sort(g.Barred)
+	slices.Sort(g.Owned)
 }
 
-// barsOf returns whose the hosts of contenders are, by host. The contenders are in the order of precedence; won are those that are
+// ownershipsOf returns the ownership of the hosts of contenders, by host. The contenders are in the order of precedence; won are those that are
 // served.
-func barsOf(contenders, won []*endpoint.Contender) map[string]zone.Bar {
-	bars := make(map[string]zone.Bar)
+func ownershipsOf(contenders, won []*endpoint.Contender) map[string]zone.Ownership {
+	ownerships := make(map[string]zone.Ownership)
 	for _, on := range owner.ByHost(contenders) {
-		bars[on[0].Host] = zone.Bar{By: on[0]}
+		ownerships[on[0].Host] = zone.Ownership{By: on[0]}
 	}
 	for _, on := range owner.ByHost(won) {
-		by := bars[on[0].Host]
+		by := ownerships[on[0].Host]
 		by.Owner, by.Alias = on[0], zone.HasAlias(on)
-		bars[on[0].Host] = by
+		ownerships[on[0].Host] = by
 	}
-	return bars
+	return ownerships
 }
 
 // countConflicts adds n for each contender that lost in g to the count of its zone.
@@ -141,7 +141,7 @@ func (c *contest) countConflicts(g *status.NameGroup, n int) {
 // c.builder.Names.
 func (c *contest) buildGroup(key string, g *status.NameGroup, names []string) {
 	clear(c.builder.Names)
-	c.builder.Notes, c.builder.Dropped, c.bars = nil, nil, nil
+	c.builder.Notes, c.builder.Dropped, c.ownerships = nil, nil, nil
 	c.checks.Begin(key)
 	won := c.resolveGroup(key, g, names)
 	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Contender.Older(b.Contender) })
@@ -163,7 +163,7 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	c.base, c.baseOwner = key, nil
 	contenders, won, lost := c.decide(host, names)
 	if c.recorded {
-		c.bars = barsOf(contenders, won)
+		c.ownerships = ownershipsOf(contenders, won)
 	}
 	if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == key }); i >= 0 {
 		c.baseOwner = contenders[i]
@@ -182,14 +182,14 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 		contenders, wonBelow, lostBelow := c.decide(below, namesBelow)
 		won, lost = append(won, wonBelow...), append(lost, lostBelow...)
 		if c.recorded {
-			maps.Copy(c.bars, barsOf(contenders, wonBelow))
+			maps.Copy(c.ownerships, ownershipsOf(contenders, wonBelow))
 		}
 	}
 	g.Lost = lost
 	return won
 }
 
-// uncontended returns the contender that has a name for which nobody contends: that of the Records there, else the vacancy, which bars
+// uncontended returns the contender that has a name for which nobody contends: that of the Records there, else the vacancy, which ownerships
 // the names below (rule 5.9); nil for none.
 func (c *contest) uncontended(name string) *endpoint.Contender {
 	if n := c.nodeAt(name); n != nil {
@@ -199,7 +199,7 @@ func (c *contest) uncontended(name string) *endpoint.Contender {
 	}
 	v := c.registry.Vacancy(name, nil)
 	if v != nil {
-		c.bars[name] = zone.Bar{By: v}
+		c.ownerships[name] = zone.Ownership{By: v}
 	}
 	return v
 }
@@ -277,7 +277,7 @@ func (c *contest) hasOther(name string) bool {
 	if n == nil || len(n.Records) == 0 {
 		return false
 	}
-	by := c.bars[name]
+	by := c.ownerships[name]
 	at := zone.Others{Owner: by.Owner, By: by.By, Above: c.above(name), Alias: by.Alias, Fixed: c.zones[i].Fixed[name]}
 	return slices.ContainsFunc(zone.RRsetsOf(n.Records, at, nil), func(s zone.RRset) bool { return !endpoint.Steered(s.Type) })
 }

@@ -99,7 +99,7 @@ func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
 						continue
 					}
 					listed := n.Listed(z)
-					if inner := n.Steered.Owner != nil && !n.Void && !n.Cut; (listed || inner) && !yield(name, !listed) {
+					if inner := n.Steered.Owner != nil && !n.Unserved && !n.Cut; (listed || inner) && !yield(name, !listed) {
 						return
 					}
 				}

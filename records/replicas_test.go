@@ -128,7 +128,7 @@ func (f *fleet) check(p *replica) {
 		if last, ok := p.last[origin]; ok && int32(serial-last) < 0 {
 			f.Fatalf("zone %s goes back from %d to %d", origin, last, serial)
 		}
-		v := z.Shown()
+		v := z.PublishedVersion()
 		if p.due(z) {
 			f.Fatalf("zone %s: what it had since %d is kept, and it is not shown: %v", origin, serial, p.had[origin])
 		}
@@ -181,7 +181,7 @@ func (p *replica) due(z *records.Zone) bool {
 	want, ok := z.Proposed()
 	all := append(p.had[z.Origin()], api.Kept{Hash: z.Hash()})
 	is := want.After
-	if v := z.Shown(); v != nil {
+	if v := z.PublishedVersion(); v != nil {
 		for i := len(all) - 1; i >= 0; i-- {
 			if all[i].Hash == v.Hash() {
 				all = all[i:]
@@ -251,7 +251,7 @@ func (f *fleet) settle(leader *replica) {
 	}
 	for _, p := range f.replicas {
 		for i, z := range p.snap.Zones() {
-			v, first := z.Shown(), f.replicas[0].snap.Zones()[i]
+			v, first := z.PublishedVersion(), f.replicas[0].snap.Zones()[i]
 			if v == nil || v.Serial() != first.Serial() || v.SOA().String() != first.SOA().String() || v.Hash() != z.Hash() {
 				f.Fatalf("zone %s is at rest with serial %d here, %d there, its content %v", z.Origin(), z.Serial(), first.Serial(), v)
 			}

@@ -40,8 +40,8 @@ func (n *numbered) change(i int) *records.Zone {
 func (n *numbered) expect(what string, serial uint32, transferred bool, proposed uint32) {
 	n.Helper()
 	z := n.Snapshot.Zone("example.com.")
-	if p, ok := z.Proposed(); z.Serial() != serial || z.SOA().Serial != serial || (z.Shown() != nil) != transferred || !ok || p.Kept.Serial != proposed || p.Kept.Hash != z.Hash() {
-		n.Errorf("%s: serial %d, transferred %v, proposed %+v; want %d, %v, %d", what, z.Serial(), z.Shown() != nil, p, serial, transferred, proposed)
+	if p, ok := z.Proposed(); z.Serial() != serial || z.SOA().Serial != serial || (z.PublishedVersion() != nil) != transferred || !ok || p.Kept.Serial != proposed || p.Kept.Hash != z.Hash() {
+		n.Errorf("%s: serial %d, transferred %v, proposed %+v; want %d, %v, %d", what, z.Serial(), z.PublishedVersion() != nil, p, serial, transferred, proposed)
 	}
 }
 
@@ -185,8 +185,8 @@ func TestGate(t *testing.T) {
 	n.expect("a change before anything is kept", 2026030158, false, 2026030166)
 	z := kept(first, 2026030166)
 	n.expect("what was proposed first is kept", 2026030166, true, 2026030167)
-	if all := n.Snapshot.Proposals(); z.Shown().Hash() != first || len(all) != 1 || all[0].After != (api.Kept{Hash: first, Serial: 2026030166}) {
-		t.Errorf("%s is shown, %+v proposed", z.Shown().Hash(), all)
+	if all := n.Snapshot.Proposals(); z.PublishedVersion().Hash() != first || len(all) != 1 || all[0].After != (api.Kept{Hash: first, Serial: 2026030166}) {
+		t.Errorf("%s is shown, %+v proposed", z.PublishedVersion().Hash(), all)
 	}
 	kept(second, 2026030167)
 	n.expect("the newest is kept", 2026030167, true, 2026030167)
@@ -201,7 +201,7 @@ func TestGate(t *testing.T) {
 	n.expect("a serial that another content has had", 2026030167, true, 2026030169)
 	kept(third, 2026030169)
 	n.expect("the next one", 2026030169, true, 2026030169)
-	if z := n.compile("keeper"); z.Serial() != 2026030169 || z.Shown() != z {
+	if z := n.compile("keeper"); z.Serial() != 2026030169 || z.PublishedVersion() != z {
 		t.Errorf("without a writer: serial %d", z.Serial())
 	}
 	if z := n.change(4); z.Serial() != 2026030170 {
@@ -267,7 +267,7 @@ func TestGateHasBounds(t *testing.T) {
 		t.Errorf("the last version within the bound is not shown, but %d", z.Serial())
 	}
 	z := kept(hashes[len(hashes)-1], 10)
-	if a, added := steps(z.Shown(), 7); a != 2 || added != 3*recent+2 {
+	if a, added := steps(z.PublishedVersion(), 7); a != 2 || added != 3*recent+2 {
 		t.Errorf("the way from 7: %d steps which add %d records", a, added)
 	}
 	var many strings.Builder
@@ -281,10 +281,10 @@ func TestGateHasBounds(t *testing.T) {
 		t.Errorf("what is shown is kept with another serial, and shown with %d", z.Serial())
 	}
 	kept(large, 12)
-	if a, _ := steps(kept(last, 13).Shown(), 12); a != 1 {
+	if a, _ := steps(kept(last, 13).PublishedVersion(), 12); a != 1 {
 		t.Errorf("%d steps after one that no journal holds", a)
 	}
-	if a, _ := steps(n.Snapshot.Zone("example.com.").Shown(), 11); a != -1 {
+	if a, _ := steps(n.Snapshot.Zone("example.com.").PublishedVersion(), 11); a != -1 {
 		t.Errorf("%d steps from before one that no journal holds", a)
 	}
 }
@@ -302,7 +302,7 @@ func TestGateOfZoneBelow(t *testing.T) {
 		t.Errorf("first %+v and %+v", said("sub"), said("z"))
 	}
 	z := n.compile(fmt.Sprintf("kept dns/sub %s %d", said("sub").Hash, said("sub").Serial), "serial example.com. "+n.Snapshot.Proposals()[0].Kept.Hash+" 5")
-	if sub := n.Snapshot.Zone("sub.example.com."); sub.Serial() != 2026030166 || sub.Shown() == nil || said("z") != (api.Kept{Hash: z.Hash(), Serial: 5}) {
+	if sub := n.Snapshot.Zone("sub.example.com."); sub.Serial() != 2026030166 || sub.PublishedVersion() == nil || said("z") != (api.Kept{Hash: z.Hash(), Serial: 5}) {
 		t.Errorf("then %d, and %+v", sub.Serial(), said("z"))
 	}
 }

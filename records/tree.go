@@ -82,7 +82,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 		return nil, false
 	}
 	n := z.Node(host)
-	if n == nil || n.Void {
+	if n == nil || n.Unserved {
 		return nil, false
 	}
 	t = &Tree{NameState: s.nameState(z, n), Losers: s.losers(host)}

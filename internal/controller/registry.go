@@ -40,8 +40,8 @@ type Kept struct {
 type Keeps interface {
 	// Kept returns the generation of the Kept that it was made with.
 	Kept() uint64
-	// Holdings returns who owns what is to be on record, by api.Objects.Acquired's keys.
-	Holdings() map[string]api.Owner
+	// Owners returns who owns what is to be on record, by api.Objects.Acquired's keys.
+	Owners() map[string]api.Owner
 	// Serials returns what the zones without a Zone are to be served with, by origin.
 	Serials() map[string]api.Kept
 	// Gone reports whether an owner, who is on record under a key and has nothing there, is gone,
@@ -249,7 +249,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	keeps, ownersNow, serialsNow := k.keeps, k.owners.copied(), k.serials.copied()
 	k.mu.Unlock()
 	still := make(map[string]time.Duration)
-	owners, left := ownersNow.plan(keeps.Holdings(), func(key string, o api.Owner) bool {
+	owners, left := ownersNow.plan(keeps.Owners(), func(key string, o api.Owner) bool {
 		gone, known := keeps.Gone(key, o)
 		return k.isOver("cluster "+cmp.Or(o.ClusterUID, o.Cluster), !known, forget, led, still) || k.isOver("name "+key, gone, keepName, led, still)
 	})

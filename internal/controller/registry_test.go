@@ -28,7 +28,7 @@ type keeper struct {
 
 func (n *keeper) Kept() uint64 { return n.k.generation }
 
-func (n *keeper) Holdings() map[string]api.Owner {
+func (n *keeper) Owners() map[string]api.Owner {
 	if n.k.mu.TryLock() {
 		n.k.mu.Unlock()
 	} else {
@@ -175,9 +175,9 @@ func TestNameIsKept(t *testing.T) {
 	}
 }
 
-// TestKeepDoesNotWaitForHoldings: Holdings goes through all names. What publishes the next snapshot calls Writer.Keep, and must not wait
+// TestKeepDoesNotWaitForOwners: Owners goes through all names. What publishes the next snapshot calls Writer.Keep, and must not wait
 // for that.
-func TestKeepDoesNotWaitForHoldings(t *testing.T) {
+func TestKeepDoesNotWaitForOwners(t *testing.T) {
 	n := keeping(t, ownersMap)
 	if err := n.k.write(t.Context(), 0); err != nil || n.locked {
 		t.Errorf("%v; the lock that Keep needs is held while all names are gone through: %v", err, n.locked)

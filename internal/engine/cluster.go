@@ -23,8 +23,8 @@ type cluster struct {
 	// awaits are the feeds that have to list what the cluster has until it goes: they read in its place.
 	awaits []*feed
 	// heard is when the feeds were last heard of, where something comes from the state on disk.
-	heard time.Time
-	shown bool // it was compiled
+	heard    time.Time
+	compiled bool // at least once
 }
 
 // kindState says where the objects of one kind of a cluster come from.

@@ -98,7 +98,7 @@ func (a *clusters) settle() {
 		})
 	})
 	for _, f := range a.feeds {
-		first := f.keeps
+		first := f.writesRegistry
 		if feeds := a.feedsOf(f.uid); len(feeds) > 0 {
 			first = feeds[0] == f
 		}
@@ -107,9 +107,9 @@ func (a *clusters) settle() {
 	a.note()
 }
 
-// claim lets a feed that is new have the cluster of its name, where it reads the server which that came from: its UID is known
-// then. The caller holds mu.
-func (a *clusters) claim(f *feed) (claimed bool) {
+// recognize gives a new feed the UID of the known cluster that has its name, came from the same server and by the same way, Corefile
+// or Secret. It reports whether there is one. The caller holds mu.
+func (a *clusters) recognize(f *feed) (recognized bool) {
 	for _, c := range a.known {
 		if c.now.Name == f.name && c.identity == f.source.Identity() && c.bySecret == (f.of != nil) {
 			f.uid = c.now.UID
@@ -119,10 +119,10 @@ func (a *clusters) claim(f *feed) (claimed bool) {
 	return false
 }
 
-// shows reports whether a cluster is answered with: not while another one stays until its feeds have listed as much.
-// The caller holds mu.
-func (a *clusters) shows(c *cluster) bool {
-	return c.shown || !slices.ContainsFunc(a.known, func(o *cluster) bool {
+// isServed reports whether answers hold the objects of a cluster. A new cluster waits while one that it replaces stays until the
+// feeds of the new one have listed as much. The caller holds mu.
+func (a *clusters) isServed(c *cluster) bool {
+	return c.compiled || !slices.ContainsFunc(a.known, func(o *cluster) bool {
 		return o != c && slices.ContainsFunc(o.awaits, func(f *feed) bool { return slices.Contains(c.feeds, f) })
 	})
 }
@@ -135,7 +135,7 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 	defer a.mu.Unlock()
 	from, p = make(map[string]origins), new(Publication)
 	for _, c := range a.known {
-		if !a.shows(c) {
+		if !a.isServed(c) {
 			continue
 		}
 		name := c.now.Name
@@ -143,7 +143,7 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 		for k := range of {
 			of[k] = c.kinds[k].origin
 		}
-		from[name], in.Clusters, c.shown = of, append(in.Clusters, c.now), true
+		from[name], in.Clusters, c.compiled = of, append(in.Clusters, c.now), true
 		if c.fromState() {
 			p.FromState = append(p.FromState, name)
 		}

@@ -26,7 +26,7 @@ func (e *Engine) compileLoop(ctx context.Context) {
 func (e *Engine) compile() {
 	e.compiling.Lock() // one at a time comes from a snapshot
 	defer e.compiling.Unlock()
-	if e.Snapshot() == nil && e.keeping.waits() {
+	if e.Snapshot() == nil && e.registry.waits() {
 		return
 	}
 	e.compileNow()
@@ -37,7 +37,7 @@ func (e *Engine) compileNow() {
 	begin, prev := e.Now(), e.Snapshot()
 	in, from, p := e.next()
 	in.Overrides = e.settings().override.overrides()
-	e.keeping.fill(&in)
+	e.registry.fill(&in)
 	if prev == nil && e.base != nil { // what is on disk was to be answered from: see answerFromState
 		base := in
 		base.Clusters = e.base

@@ -21,11 +21,11 @@ type Engine struct {
 	// inForce are the settings; nil before the first.
 	inForce atomic.Pointer[settings]
 
-	// failing tells which hosts have no target left that is up.
+	// failing finds hosts without a target that is up.
 	failing *failOpens
 
-	// keeping is what the elected writer keeps: owners, and serials.
-	keeping keeping
+	// registry has the owners and serials that the elected writer keeps.
+	registry registry
 	// Now and Random, which queries call, any number at a time, are set before the first Corefile, if at all.
 	Now    func() time.Time
 	Random func() uint64

@@ -16,15 +16,15 @@ import (
 // feed is one way to read a cluster: a line of the Corefile, or a Secret. The right to pool, and the one to write, are
 // its own.
 type feed struct {
-	name   string
-	source source.Source
-	stats  *source.Stats
-	pools  api.Pools
-	writer *controller.Writer // nil where nothing is written
-	keeps  bool               // the writer keeps the registry and serials, and runs from the beginning
-	extra  bool               // a cluster of the Corefile beside the main one
-	of     *source.Remote     // what the Secret says; nil for a line of the Corefile
-	same   feedSettings
+	name           string
+	source         source.Source
+	stats          *source.Stats
+	pools          api.Pools
+	writer         *controller.Writer // nil where nothing is written
+	writesRegistry bool               // the writer keeps the registry and serials, and runs from the beginning
+	extra          bool               // a cluster of the Corefile beside the main one
+	of             *source.Remote     // what the Secret says; nil for a line of the Corefile
+	same           feedSettings
 
 	// selection says which objects are read, but for their kinds.
 	selection string

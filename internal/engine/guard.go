@@ -28,7 +28,7 @@ const (
 // that vanished without a report of their deletion stay in what is compiled for gatherTime; then they go, or all of the
 // cluster are held for period.
 //
-// It belongs to whoever holds the engine's compiling, but for shown.
+// It belongs to whoever holds the engine's compiling, but for published.
 type guard struct {
 	period time.Duration // 0 for a guard that does nothing
 	// origins says, by cluster, where the objects of each kind come from that were compiled last: what is missing where they
@@ -40,8 +40,8 @@ type guard struct {
 	alarm alarm  // rings when the next time is over
 	log   Logger
 
-	clusters map[string]*guarded
-	shown    atomic.Pointer[[]HeldZone] // by origin; nil for none
+	clusters  map[string]*guarded
+	published atomic.Pointer[[]HeldZone] // by origin; nil for none
 }
 
 // guarded is what is missing of one cluster. It is immutable.

@@ -31,7 +31,7 @@ func (g *guard) show() {
 		}
 	}
 	list := slices.SortedFunc(maps.Values(zones), func(a, b HeldZone) int { return strings.Compare(a.Origin, b.Origin) })
-	g.shown.Store(&list)
+	g.published.Store(&list)
 }
 
 // say logs what of a cluster is held from now on, and when nothing is any more.

@@ -130,7 +130,7 @@ func apply(t *testing.T, e *Engine, s *settings, feeds ...*fakeSource) {
 }
 
 // keepsFirst lets the first feed keep owners and serials.
-func keepsFirst(_ *Engine, s *settings) { s.feeds[0].keeps = true }
+func keepsFirst(_ *Engine, s *settings) { s.feeds[0].writesRegistry = true }
 
 // fed is the feed of a source. The same source is the same feed.
 func fed(f source.Source) *feed {
@@ -208,7 +208,7 @@ func (r *running) serial() uint32 { return r.e.Snapshot().Zones()[0].Serial() }
 // keep tells the engine that these serials are kept, and no owners, and has it compile.
 func (r *running) keep(serials api.Serials) {
 	kept := controller.Kept{Known: true, Serials: serials}
-	before := r.e.keeping.newest.Serials
+	before := r.e.registry.newest.Serials
 	kept.SerialsChanged = slices.AppendSeq(slices.Collect(maps.Keys(maps.Collect(before.All()))), maps.Keys(maps.Collect(serials.All())))
 	r.take(kept)
 }

@@ -196,7 +196,7 @@ func init() {
 		},
 		"lines": func(w *world, words []string) { w.check(w.said(""), words[0]) },
 		"on-record": func(w *world, words []string) {
-			all := (&keeps{snap: w.e.Snapshot()}).Holdings()
+			all := (&toRegister{snap: w.e.Snapshot()}).Owners()
 			for _, word := range words {
 				key, o := owner(strings.Replace(word, "=", "=c/", 1))
 				w.check(all[key].Name, o.Name)
@@ -204,7 +204,7 @@ func init() {
 		},
 		"kept": (*world).keepThat,
 		"shown": func(w *world, words []string) {
-			w.check(w.e.Snapshot().Zones()[0].Shown() != nil, yes(words))
+			w.check(w.e.Snapshot().Zones()[0].PublishedVersion() != nil, yes(words))
 		},
 		"settled": func(w *world, _ []string) {
 			p := w.e.Snapshot().Proposals()
@@ -222,7 +222,7 @@ func init() {
 		"keeps": func(w *world, words []string) { w.check(w.e.keepsWith(w.e.Current()), yes(words)) },
 		"gone": func(w *world, words []string) {
 			key, o := owner(words[0])
-			gone, _ := (&keeps{snap: w.e.Snapshot(), fromState: w.e.Current().FromState}).Gone(key, o)
+			gone, _ := (&toRegister{snap: w.e.Snapshot(), fromState: w.e.Current().FromState}).Gone(key, o)
 			w.check(gone, yes(words[1:]))
 		},
 	}
@@ -296,7 +296,7 @@ func (w *world) begin(before *running, words []string) {
 				}
 			}
 		case flag == "keeps":
-			set = func(s *settings) { s.feeds[0].keeps = true }
+			set = func(s *settings) { s.feeds[0].writesRegistry = true }
 		case flag == "ttl":
 			ttl, _ := strconv.Atoi(value)
 			set = func(s *settings) { s.opt = simpleOptions(uint32(ttl)) }
@@ -495,7 +495,7 @@ func (w *world) keepThat(words []string) {
 	case "stored":
 		w.keep(w.stored)
 	case "unanswered":
-		w.e.keptUnanswered()
+		w.e.registryUnanswered()
 		synctest.Wait()
 	case "away":
 		w.take(controller.Kept{Generation: 1, Away: true})

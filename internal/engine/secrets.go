@@ -175,7 +175,7 @@ func (a *clusters) applySecrets() {
 		f := s.open(of)
 		f.of, f.same, f.selection = of, feedSettings{text: s.same.text}, a.selection
 		a.log.Infof("cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
-		a.claim(f)
+		a.recognize(f)
 		a.feeds = append(a.feeds, f)
 		a.begin(f)
 	}

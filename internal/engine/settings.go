@@ -129,10 +129,10 @@ func (e *Engine) setFeeds(s *settings) {
 			f.end()
 		}
 	}
-	e.expectKept(s.feeds)
+	e.expectRegistry(s.feeds)
 	var unread []*feed
 	for _, f := range s.feeds {
-		if f.uid == "" && !e.claim(f) {
+		if f.uid == "" && !e.recognize(f) {
 			unread = append(unread, f)
 		}
 	}
@@ -145,14 +145,14 @@ func (e *Engine) setFeeds(s *settings) {
 	}
 }
 
-// expectKept says whether the first of feeds keeps the registry. The caller holds mu.
-func (e *Engine) expectKept(feeds []*feed) {
-	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.keeps })
+// expectRegistry says whether the first of feeds keeps the registry. The caller holds mu.
+func (e *Engine) expectRegistry(feeds []*feed) {
+	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.writesRegistry })
 	switch {
 	case i < 0:
-		e.keeping.expect(nil, "")
+		e.registry.expect(nil, "")
 	case feeds[i].cancel == nil: // a new one
-		e.keeping.expect(feeds[i].writer, feeds[i].name)
+		e.registry.expect(feeds[i].writer, feeds[i].name)
 	}
 }
 

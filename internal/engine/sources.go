@@ -63,14 +63,14 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	return nil
 }
 
-// newFeed returns what reads a cluster at its API server, and writes to it. keeps is true where the cluster has the registry and
+// newFeed returns what reads a cluster at its API server, and writes to it. writesRegistry is true where the cluster has the registry and
 // serials in its ConfigMaps.
-func (e *Engine) newFeed(name string, config *rest.Config, sel source.Selection, as Writing, keeps bool) (*feed, error) {
-	w, err := e.newWriter(as, name, config, sel.Policies != nil, keeps)
+func (e *Engine) newFeed(name string, config *rest.Config, sel source.Selection, as Writing, writesRegistry bool) (*feed, error) {
+	w, err := e.newWriter(as, name, config, sel.Policies != nil, writesRegistry)
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{name: name, pools: sel.Pools, stats: new(source.Stats), writer: w, keeps: keeps, same: settingsOf(config, fmt.Sprint(sel, as))}
+	f := &feed{name: name, pools: sel.Pools, stats: new(source.Stats), writer: w, writesRegistry: writesRegistry, same: settingsOf(config, fmt.Sprint(sel, as))}
 	opts := source.KubernetesOptions{Cluster: name, Config: config, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: f.stats}
 	if w != nil {
 		opts.Observer = w.Cache()

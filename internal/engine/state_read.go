@@ -16,9 +16,9 @@ import (
 
 // stateRead is what an engine has from the state on disk that is not among its clusters.
 type stateRead struct {
-	// unclaimed are clusters that nothing of the Corefile reads. The state keeps them until
+	// unused are clusters that nothing of the Corefile reads. The state keeps them until
 	// all that are read have been listed: a mistake in the Corefile must not cost it.
-	unclaimed []statefile.Cluster
+	unused []statefile.Cluster
 	// killed is true where the server that wrote the state has not stopped as it should.
 	killed bool
 	// place is Contents.Place.
@@ -61,10 +61,10 @@ func (e *Engine) readState(s, was *settings) {
 			s.opt.Health[key] = h
 		}
 	}
-	if e.keeping.waits() {
-		e.keeping.lend(c) // what is kept in the cluster goes on
+	if e.registry.waits() {
+		e.registry.lend(c) // what is kept in the cluster goes on
 	}
-	e.unclaimed, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
+	e.unused, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
 }
 
 // published returns what zones were published with: known, and in its place what c says
@@ -88,11 +88,11 @@ func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.
 // resume makes those clusters of the state known that are read now: it is a feed that is there first. Those that Secrets named are
 // among them: whether one still does is known when the Secrets have been listed. The caller holds mu.
 func (e *Engine) resume() {
-	all := e.unclaimed
-	e.unclaimed = nil
+	all := e.unused
+	e.unused = nil
 	for _, one := range all {
 		if !e.resumes(one) || e.cluster(one.UID) != nil || e.heard(one.Name) {
-			e.unclaimed = append(e.unclaimed, one)
+			e.unused = append(e.unused, one)
 			continue
 		}
 		own := *one.Cluster
@@ -119,10 +119,10 @@ func (e *Engine) resume() {
 	}
 	for _, f := range e.feeds {
 		if f.uid == "" {
-			e.claim(f)
+			e.recognize(f)
 		}
 	}
-	if len(all) > 0 && e.place != "" && e.place == e.secrets.place && len(e.unclaimed) == 0 { // else a Secret may name what was the Corefile's
+	if len(all) > 0 && e.place != "" && e.place == e.secrets.place && len(e.unused) == 0 { // else a Secret may name what was the Corefile's
 		e.secrets.expecting.Store(false) // names were denied in view of the same clusters
 	}
 }
@@ -134,20 +134,20 @@ func (e *Engine) answerFromState() {
 	e.mu.Unlock()
 	switch {
 	case nothing:
-	case e.killed && e.keeping.waits():
+	case e.killed && e.registry.waits():
 		// What the file has of serials is older than what was shown last: for what is kept
 		// there is a moment, as compile waits for that.
 		in, from, _ := e.next()
 		e.base, e.guard.origins = in.Clusters, from
-		e.after(keptWait, e.keptUnanswered)
+		e.after(registryWait, e.registryUnanswered)
 	default:
 		e.compileNow()
 	}
 }
 
-// keptWait is for how long a server that was killed, and starts from the state on disk, waits
+// registryWait is for how long a server that was killed, and starts from the state on disk, waits
 // until it is said what is kept, or nobody answers.
-const keptWait = time.Second
+const registryWait = time.Second
 
 // resumes reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
 // caller holds mu.

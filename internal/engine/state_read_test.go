@@ -225,15 +225,15 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 // TestOldWriterIsNotHeard: what the writer of the time before a reload still tells of what is kept does not count.
 func TestOldWriterIsNotHeard(t *testing.T) {
 	e, writer := New(log, nil), new(controller.Writer)
-	e.keeping.expect(writer, "new")
+	e.registry.expect(writer, "new")
 	owners := tree.Map[api.Owner]{}.Edit()
 	owners.Set("a.", api.Owner{Cluster: "old"})
 	e.TakeKept(nil, controller.Kept{Known: true, Owners: owners.Map(), OwnersChanged: []string{"a."}})
-	if !e.keeping.waits() || e.keeping.newest.Owners.Len() > 0 {
-		t.Errorf("it was heard: %+v", e.keeping.newest)
+	if !e.registry.waits() || e.registry.newest.Owners.Len() > 0 {
+		t.Errorf("it was heard: %+v", e.registry.newest)
 	}
 	e.TakeKept(writer, controller.Kept{Known: true})
-	if e.keeping.waits() {
+	if e.registry.waits() {
 		t.Error("the new one was not heard")
 	}
 }

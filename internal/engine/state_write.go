@@ -118,7 +118,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 		c.Place = place
 	}
 	for _, of := range objects.Clusters {
-		i := slices.IndexFunc(e.known, func(c *cluster) bool { return c.shown && c.now.Name == of.Name })
+		i := slices.IndexFunc(e.known, func(c *cluster) bool { return c.compiled && c.now.Name == of.Name })
 		if i < 0 || !known(of) || !tellsAnything(of) {
 			continue
 		}
@@ -136,7 +136,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 		return nil // what is on disk is better than nothing
 	}
 	if !e.answerable(now) || now.Stale() {
-		c.Clusters = append(c.Clusters, e.unclaimed...)
+		c.Clusters = append(c.Clusters, e.unused...)
 	}
 	c.Health = func(yield func(string, string) bool) {
 		for key, t := range snap.Checks().All() {

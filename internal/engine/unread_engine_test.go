@@ -30,10 +30,10 @@ func putIn[T any](m *tree.Map[*T], name string, o *T) {
 
 // dropped returns the keys on record that a writer would drop.
 func dropped(snap *records.Snapshot, owners tree.Map[api.Owner]) (keys []string) {
-	k := &keeps{snap: snap}
-	holdings := k.Holdings()
+	k := &toRegister{snap: snap}
+	now := k.Owners()
 	for key, o := range owners.All() {
-		if _, ok := holdings[key]; ok {
+		if _, ok := now[key]; ok {
 			continue
 		}
 		if gone, _ := k.Gone(key, o); gone {
@@ -58,7 +58,7 @@ func TestUnreadKeptBackLosesItsLine(t *testing.T) {
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
 	snap := records.Compile(nil, api.Objects{Clusters: all}, opt, time.Unix(1e9, 0))
 	edit := tree.Map[api.Owner]{}.Edit()
-	for key, o := range (&keeps{snap: snap}).Holdings() {
+	for key, o := range (&toRegister{snap: snap}).Owners() {
 		edit.Set(key, o)
 	}
 	owners := edit.Map()
@@ -93,7 +93,7 @@ func TestUnreadOwnerWhoseZoneIsUnread(t *testing.T) {
 	}
 	snap := records.Compile(nil, api.Objects{Clusters: all}, opt, time.Unix(1e9, 0))
 	edit := tree.Map[api.Owner]{}.Edit()
-	for key, o := range (&keeps{snap: snap}).Holdings() {
+	for key, o := range (&toRegister{snap: snap}).Owners() {
 		edit.Set(key, o)
 	}
 	owners := edit.Map()

@@ -32,9 +32,9 @@ func (w Writing) complete(context string) Writing {
 	return w
 }
 
-// newWriter returns what writes to a cluster; nil where nothing is to be written. keeps is true where owners and serials are kept
+// newWriter returns what writes to a cluster; nil where nothing is to be written. writesRegistry is true where owners and serials are kept
 // in ConfigMaps of the cluster.
-func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected, keeps bool) (*controller.Writer, error) {
+func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected, writesRegistry bool) (*controller.Writer, error) {
 	if as.Mode == "off" {
 		return nil, nil
 	}
@@ -47,8 +47,8 @@ func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected
 		QPS: float32(as.QPS), Burst: as.Burst, StatusOnly: as.Mode == "status", Selected: selected, Warnf: e.log.Warningf, Infof: e.log.Infof,
 	}
 	var w *controller.Writer
-	if keeps {
-		opts.Keep, opts.Unanswered = true, e.keptUnanswered
+	if writesRegistry {
+		opts.Keep, opts.Unanswered = true, e.registryUnanswered
 		opts.Kept = func(kept controller.Kept) { e.TakeKept(w, kept) }
 	}
 	w, err = controller.New(opts)
@@ -84,7 +84,7 @@ func (e *Engine) tellWriters(was, p *Publication) {
 			w.Follow(says, changed)
 		}
 		if e.keepsWith(p) {
-			w.Keep(&keeps{snap: snap, generation: e.keeping.compiled, fromState: p.FromState})
+			w.Keep(&toRegister{snap: snap, generation: e.registry.compiled, fromState: p.FromState})
 		}
 	}
 }

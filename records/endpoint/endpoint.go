@@ -11,7 +11,7 @@
 //	weight.go       weight and geo code of a contender's targets   rule 2.5
 //	providers.go    Secrets that are DNS providers → which hosts policies publish   api.md, Providers
 //	publisher.go    DNSRecords and DNSEndpoints: which are served   rule 6.10
-//	offering.go     their endpoints → Records, and contenders on hosts   rule 6.10
+//	object.go       their endpoints → Records, and contenders on hosts   rule 6.10
 //	contender.go    what one object wants at one host
 //	condition.go    what the owner of an object is told of it
 //	record.go       a Record → where it lies   rules 5.1, 6.2 and 6.3

@@ -10,7 +10,7 @@ type Publisher struct {
 	Kind api.Kind
 	// read reads what an object of a cluster says, and of its health check into the policy that stands for it; ok is
 	// false where there is no object of that name.
-	read func(o *offering, in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool)
+	read func(o *object, in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool)
 	// Source is the kind of the objects of the same namespace that are read too, and From reports whether one of
 	// these, which may have gone, counts for an object. From is nil where there are none.
 	Source api.Kind
@@ -19,8 +19,8 @@ type Publisher struct {
 
 // Publishers are all kinds of objects that have endpoints.
 var Publishers = [...]Publisher{
-	{Kind: api.KindDNSRecord, read: (*offering).readRecord, Source: api.KindSecret, From: readsSecret},
-	{Kind: api.KindDNSEndpoint, read: (*offering).readEndpoint},
+	{Kind: api.KindDNSRecord, read: (*object).readRecord, Source: api.KindSecret, From: readsSecret},
+	{Kind: api.KindDNSEndpoint, read: (*object).readEndpoint},
 }
 
 // Publishing returns what there is to know of a kind of objects that have endpoints; nil for other kinds.
@@ -46,7 +46,7 @@ func (p *publisher) IsRefused() bool { return p.Refused != nil && !p.Child }
 
 // PublisherOf returns what becomes of an object of a kind that has endpoints; nil where there is none.
 func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Target {
-	o := offering{publisher: &publisher{kind: kind}, set: zones, opt: opt, within: func(string, *Zone) *Problem { return nil }}
+	o := object{publisher: &publisher{kind: kind}, set: zones, opt: opt, within: func(string, *Zone) *Problem { return nil }}
 	policy := &api.DNSPolicy{}
 	if !Publishing(kind).read(&o, in, name, policy) {
 		return nil
@@ -73,7 +73,7 @@ func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, nam
 }
 
 // readRecord reads a DNSRecord.
-func (o *offering) readRecord(in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool) {
+func (o *object) readRecord(in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool) {
 	rec, ok := in.DNSRecords.Get(name)
 	if ok {
 		o.meta, o.endpoints = &rec.Meta, rec.Endpoints
@@ -93,7 +93,7 @@ func readsSecret(in *api.Cluster, name, secret string) bool {
 }
 
 // readEndpoint reads a DNSEndpoint.
-func (o *offering) readEndpoint(in *api.Cluster, name string, _ *api.DNSPolicy) (ok bool) {
+func (o *object) readEndpoint(in *api.Cluster, name string, _ *api.DNSPolicy) (ok bool) {
 	ep, ok := in.DNSEndpoints.Get(name)
 	if ok {
 		o.meta, o.endpoints = &ep.Meta, ep.Endpoints
@@ -105,7 +105,7 @@ func (o *offering) readEndpoint(in *api.Cluster, name string, _ *api.DNSPolicy) 
 }
 
 // record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
-func (o *offering) record(rec *api.DNSRecord) {
+func (o *object) record(rec *api.DNSRecord) {
 	zone, named := ZoneNameOf(rec)
 	origin, err := rdata.Canonical(absolute(zone))
 	root, rootErr := rdata.Canonical(rec.RootHost)

@@ -148,7 +148,7 @@ func sameChain(on, wild []*endpoint.Contender) bool {
 // simple puts the addresses of contenders that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
 func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var v4, v6 addressList
-	var hostnames []offered
+	var hostnames []owned
 	b.expansion.room = b.expansion.room[:0]
 	for _, c := range contenders {
 		word := b.Word(c)
@@ -156,7 +156,7 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 			list := &v4
 			switch e.Type {
 			case dns.TypeCNAME:
-				hostnames = append(hostnames, offered{Endpoint: e, contender: c})
+				hostnames = append(hostnames, owned{Endpoint: e, contender: c})
 				continue
 			case dns.TypeAAAA:
 				list = &v6

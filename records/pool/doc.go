@@ -4,7 +4,7 @@
 // From endpoints to a choice, by a Builder:
 //
 //	build.go     owners → names with their data   rules 1.5, 1.7, 2.2 and 2.8
-//	offered.go   endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
+//	owned.go     endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
 //	ways.go      endpoints → the ways from each name to addresses   rule 6.10
 //	expand.go    ways → the names and members of a host   rules 2.3, 2.4 and 6.10
 //	unite.go     addresses that come to one name → what they say together   rules 1.3 and 4.5

@@ -40,7 +40,7 @@ type expansion struct {
 // chainName is a name that has endpoints.
 type chainName struct {
 	name string
-	rows []offered
+	rows []owned
 	// from is the only other name that leads here; nil where there is none, or several.
 	from    *chainName
 	several bool
@@ -109,7 +109,7 @@ func (x *expansion) gather(contenders []*endpoint.Contender) (n int) {
 			if at == nil {
 				at = x.add(e.Name)
 			}
-			at.rows = append(at.rows, offered{Endpoint: e, contender: c})
+			at.rows = append(at.rows, owned{Endpoint: e, contender: c})
 		}
 	}
 	for _, c := range x.names {

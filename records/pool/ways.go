@@ -145,10 +145,10 @@ type pairs struct {
 }
 
 // of returns the hostnames that rows lead to, until the next call; none where no row is for clients that match no other.
-func (t *pairs) of(rows []offered) *pairs {
+func (t *pairs) of(rows []owned) *pairs {
 	t.targets.again()
 	t.kinds = t.kinds[:0]
-	if !slices.ContainsFunc(rows, func(f offered) bool { return f.Geo == endpoint.AnyGeo }) {
+	if !slices.ContainsFunc(rows, func(f owned) bool { return f.Geo == endpoint.AnyGeo }) {
 		return t
 	}
 	for i := range rows {
@@ -237,7 +237,7 @@ func forks(all []path) bool {
 }
 
 // along adds the ways that a CNAME leads to. deflt is path.deflt.
-func (x *expansion) along(f *offered, deflt bool, all []path) []path {
+func (x *expansion) along(f *owned, deflt bool, all []path) []path {
 	cname, code := rdata.CNAME(f.Name, f.TTL, f.Target), f.Geo
 	if code == endpoint.AnyGeo {
 		code = ""
@@ -326,7 +326,7 @@ type leafList struct {
 
 // add adds the addresses of an endpoint, with what each of its contenders has to say of them: one cluster's word and check count
 // for its own (rules 4.1 and 4.5).
-func (l *leafList) add(b *Builder, f *offered) {
+func (l *leafList) add(b *Builder, f *owned) {
 	list := &l.v4
 	if f.Type == dns.TypeAAAA {
 		list = &l.v6
@@ -358,7 +358,7 @@ func (l *leafList) done() {
 }
 
 // saidOf returns what is said of the hostname that an endpoint leads to, as a member has it.
-func (b *Builder) saidOf(f *offered) (word *health.Cell, cells []Cells) {
+func (b *Builder) saidOf(f *owned) (word *health.Cell, cells []Cells) {
 	word = b.Word(f.contender)
 	all := b.Cells(f.contender, f.Target, word)
 	for _, c := range f.also {

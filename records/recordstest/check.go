@@ -74,7 +74,7 @@ type generation struct {
 // publish notes what a zone is transferred as, and checks that one serial never means two things, and that the journal leads here from
 // each generation that it knows (RFC 1995 §4).
 func (w *World) publish(z *records.Zone) (problems []string) {
-	if z = z.Shown(); z == nil {
+	if z = z.PublishedVersion(); z == nil {
 		return nil
 	}
 	if w.generations == nil {
@@ -271,14 +271,14 @@ func Facts(s *records.Snapshot) map[string]string {
 		}
 	}
 	for group := range s.Groups() {
-		if has := maps.Collect(s.Holdings(group)); len(has) > 0 { // a group may be there for a vacancy alone
+		if has := maps.Collect(s.Owners(group)); len(has) > 0 { // a group may be there for a vacancy alone
 			f["holdings "+group] = text(has)
 		}
 		for host, open := range s.Hosts(group) {
 			f["host "+host] = open
 		}
 	}
-	f["sites"], f["unmet"], f["denied"], f["open"] = text(maps.Collect(s.ZoneHoldings())), fmt.Sprint(s.Unmet()), fmt.Sprint(s.Denied()),
+	f["sites"], f["unmet"], f["denied"], f["open"] = text(maps.Collect(s.ZoneOwners())), fmt.Sprint(s.Unmet()), fmt.Sprint(s.Denied()),
 		fmt.Sprint(s.Open())
 	f["conflicts"], f["troubles"], f["unread"] = sorted(s.Conflicts()), sorted(s.Troubles()), text(maps.Collect(s.UnreadNames()))
 	for key, target := range s.Checks().All() {

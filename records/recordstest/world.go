@@ -394,9 +394,9 @@ func (w *World) outcome(address string, words []string) error {
 // Register has the registry hold what a writer would keep of the newest snapshot, and returns that. A line stays while it is not known
 // that its object has gone (rule 5.4).
 func (w *World) Register() map[string]api.Owner {
-	lines := maps.Collect(w.Snapshot.ZoneHoldings())
+	lines := maps.Collect(w.Snapshot.ZoneOwners())
 	for group := range w.Snapshot.Groups() {
-		maps.Insert(lines, w.Snapshot.Holdings(group))
+		maps.Insert(lines, w.Snapshot.Owners(group))
 	}
 	e := w.in.Acquired.Edit()
 	for key, was := range w.in.Acquired.All() {

@@ -71,7 +71,7 @@ type NameGroup struct {
 	Dropped map[*endpoint.Contender]int
 	Names   []string // the names that hold data of the group
 	Told    []string // the names of TXT records that name owners
-	Barred  []string // other names at which Records are not served for it
+	Owned   []string // other names that its contenders own: Records are not served there
 	Checks  []string // the keys of the targets that they have checked, once for each use
 }
 

@@ -14,7 +14,7 @@ import (
 // snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
 func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 	z := *e.Zone
-	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.told, &e.barred, &e.dnames, &e.deep} {
+	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.told, &e.owned, &e.dnames, &e.deep} {
 		t.end()
 	}
 	z.Nodes, z.trees, z.sums = e.names.Map(), e.trees, e.sums
@@ -37,10 +37,10 @@ func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
 	last := p.Retired.Serial
 	if before != nil && before.gate != nil { // somebody else has kept them before
-		if before.gate.shown == nil {
+		if before.gate.published == nil {
 			last = before.serial
 		}
-		before = before.gate.shown
+		before = before.gate.published
 	}
 	switch {
 	case before == nil && last == 0:

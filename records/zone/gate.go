@@ -9,24 +9,24 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// gate stands between the newest version of a zone and what SOA records and transfers show
-// of it, where a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
+// gate stands between the newest version of a zone and the published one, which SOA records
+// and transfers show, where a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
 type gate struct {
-	// shown is the version that is shown; nil where none has been kept. It holds what
-	// transfers need, and its journal has the steps from one shown version to the next.
-	shown *Zone
+	// published is the published version; nil where none has been kept. It holds what
+	// transfers need, and its journal has the steps from one published version to the next.
+	published *Zone
 	// recent are the versions since, the oldest first, without the newest: the writer may
 	// come to keep any of them.
 	recent []version
-	// changed has the names at which the newest version may differ from shown, with the
+	// changed has the names at which the newest version may differ from the published one, with the
 	// generation of the snapshot in which they changed last. What changed up to the
 	// generation blind is not in it; 0 for all is in it.
 	changed tree.Map[uint32]
 	blind   uint32
 	// kept is what the writer has kept last; the zero Kept for nothing.
 	kept api.Kept
-	// seen is the newest that was ever shown here, or kept by anybody: nothing older is
-	// shown from then on, and nothing else under its serial.
+	// seen is the newest that was ever published here, or kept by anybody: nothing older is
+	// published from then on, and nothing else under its serial.
 	seen Numbered
 	// proposed is the serial that the newest version should be kept with.
 	proposed uint32
@@ -80,7 +80,7 @@ type Past struct {
 	Listed bool
 }
 
-// last is the newest that is known of the zone to have been shown anywhere; zero for
+// last is the newest that is known of the zone to have been published anywhere; zero for
 // nothing.
 func (z *Zone) last() Numbered {
 	if z.gate != nil {
@@ -98,7 +98,7 @@ func (z *Zone) bare() *Zone {
 }
 
 // pass puts z, which is the edited zone, behind its gate, and gives it the serial that is
-// shown. before is the version before it, nil for none.
+// published. before is the version before it, nil for none.
 func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 	g := e.openGate(z, before)
 	if before == nil {
@@ -121,7 +121,7 @@ func (e *Edit) openGate(z, before *Zone) gate {
 	case before.gate == nil:
 		before = &Zone{
 			Zone: before.Zone, Nodes: before.Nodes, trees: trees{dnames: before.dnames}, hash: before.hash, made: before.made,
-			gate: &gate{shown: before.bare(), seen: before.last()},
+			gate: &gate{published: before.bare(), seen: before.last()},
 		}
 	}
 	g := *before.gate
@@ -130,8 +130,8 @@ func (e *Edit) openGate(z, before *Zone) gate {
 		g.push(before, e.replaced(before, anew))
 	}
 	switch {
-	case g.shown == nil:
-	case g.shown.hash == z.hash && len(g.recent) == 0:
+	case g.published == nil:
+	case g.published.hash == z.hash && len(g.recent) == 0:
 		g.changed, g.blind = tree.Map[uint32]{}, 0
 	case anew:
 		g.changed, g.blind = tree.Map[uint32]{}, e.id
@@ -149,9 +149,9 @@ func (e *Edit) replaced(before *Zone, anew bool) int {
 	return len(e.Settled)
 }
 
-// push adds a version that has been replaced, but for the one that is shown, which is kept anyway.
+// push adds a version that has been replaced, but for the published one, which is kept anyway.
 func (g *gate) push(before *Zone, cost int) {
-	if g.shown != nil && g.shown.hash == before.hash && len(g.recent) == 0 {
+	if g.published != nil && g.published.hash == before.hash && len(g.recent) == 0 {
 		return
 	}
 	old, names := g.recent, cost
@@ -188,24 +188,24 @@ func (g *gate) note(names []string, generation uint32) {
 	}
 }
 
-// look shows the version with the content that is kept, where there is one and its serial
-// is higher than what is shown. z is the newest version, made by the edit id.
+// look publishes the version with the content that is kept, where there is one and its serial
+// is higher than the published one. z is the newest version, made by the edit id.
 func (g *gate) look(z *Zone, id uint32) {
 	hash, ok := parseHash(g.kept.Hash)
 	n := Numbered{g.kept.Serial, hash}
 	g.see(n)
-	if !ok || n != g.seen || g.shown != nil && !newer(n.Serial, g.shown.serial) {
+	if !ok || n != g.seen || g.published != nil && !newer(n.Serial, g.published.serial) {
 		return
 	}
 	if z.hash == hash {
-		g.show(z, n.Serial)
+		g.publish(z, n.Serial)
 		g.recent, g.changed, g.blind = nil, tree.Map[uint32]{}, 0
 		return
 	}
 	for i := len(g.recent) - 1; i >= 0; i-- {
 		if v := g.recent[i]; v.hash == hash {
-			first := g.shown == nil
-			g.show(v.Zone, n.Serial)
+			first := g.published == nil
+			g.publish(v.Zone, n.Serial)
 			g.recent = g.recent[i+1:]
 			g.forget(v.made)
 			if first {
@@ -214,43 +214,43 @@ func (g *gate) look(z *Zone, id uint32) {
 			return
 		}
 	}
-	if g.shown != nil && g.shown.hash == hash {
-		g.show(g.shown, n.Serial)
+	if g.published != nil && g.published.hash == hash {
+		g.publish(g.published, n.Serial)
 	}
 }
 
-// see takes in what is shown or kept somewhere.
+// see takes in what is published or kept somewhere.
 func (g *gate) see(n Numbered) {
 	if g.seen.Serial == 0 || newer(n.Serial, g.seen.Serial) {
 		g.seen = n
 	}
 }
 
-// show makes v what is shown.
-func (g *gate) show(v *Zone, serial uint32) {
+// publish makes v the published version.
+func (g *gate) publish(v *Zone, serial uint32) {
 	next := v.bare()
 	next.number(serial)
 	// The same content with another serial is what others have published meanwhile.
-	if g.shown != nil && g.shown.hash != v.hash {
-		next.journal = g.shown.journal.with(g.delta(next))
+	if g.published != nil && g.published.hash != v.hash {
+		next.journal = g.published.journal.with(g.delta(next))
 	}
-	g.shown = next
+	g.published = next
 }
 
-// delta returns what next differs in from what is shown; nil where that is more than a
+// delta returns what next differs in from the published version; nil where that is more than a
 // journal holds.
 func (g *gate) delta(next *Zone) *Delta {
 	if g.blind != 0 {
-		return deltaOf(g.shown, next, nil)
+		return deltaOf(g.published, next, nil)
 	}
 	names := make([]string, 0, g.changed.Len())
 	for name := range g.changed.All() {
 		names = append(names, name)
 	}
-	return deltaOf(g.shown, next, names)
+	return deltaOf(g.published, next, names)
 }
 
-// forget drops the names that changed last in the generation made, which is shown now, or
+// forget drops the names that changed last in the generation made, which is published now, or
 // before it.
 func (g *gate) forget(made uint32) {
 	edit := g.changed.Edit()
@@ -269,7 +269,7 @@ func (g *gate) forget(made uint32) {
 // newest that is known, be its content known here or not, else a first one.
 func (g *gate) interim(before *Zone, now time.Time) uint32 {
 	serial := g.seen.Serial
-	if before != nil && before.gate != nil && before.gate.shown == nil {
+	if before != nil && before.gate != nil && before.gate.published == nil {
 		serial = newest(before.serial, serial)
 	}
 	if serial == 0 {
@@ -278,11 +278,11 @@ func (g *gate) interim(before *Zone, now time.Time) uint32 {
 	return serial
 }
 
-// display gives the zone the SOA record of what is shown, with the serial interim where
-// that is nothing.
+// display gives the zone the SOA record of the published version, with the serial interim where
+// there is none.
 func (z *Zone) display(interim uint32) {
-	if shown := z.gate.shown; shown != nil {
-		z.serial, z.SOASet, z.Negative, z.journal = shown.serial, shown.SOASet, shown.Negative, journal{}
+	if p := z.gate.published; p != nil {
+		z.serial, z.SOASet, z.Negative, z.journal = p.serial, p.SOASet, p.Negative, journal{}
 		return
 	}
 	z.number(interim)
@@ -292,8 +292,8 @@ func (z *Zone) display(interim uint32) {
 // new is known it is that of before, whatever the time.
 func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	hash, _ := parseHash(g.kept.Hash)
-	if g.shown != nil && g.shown.hash == z.hash && g.shown.serial == g.seen.Serial && (g.kept.Serial != g.seen.Serial || hash == z.hash) {
-		return g.shown.serial
+	if g.published != nil && g.published.hash == z.hash && g.published.serial == g.seen.Serial && (g.kept.Serial != g.seen.Serial || hash == z.hash) {
+		return g.published.serial
 	}
 	var proposed uint32
 	if before != nil && before.gate != nil {
@@ -322,15 +322,15 @@ func parseHash(text string) (hash digest, ok bool) {
 	return digest{hi, lo}, err == nil
 }
 
-// Shown returns the version of the zone that transfers have, with its serial and journal:
+// PublishedVersion returns the version of the zone that transfers have, with its serial and journal:
 // the zone itself where no writer keeps serials, else the newest version that is kept. It
 // is nil where none is (rule 6.7). Of the version nothing but its origin, SOA, serial,
 // Since and Transfer may be asked.
-func (z *Zone) Shown() *Zone {
+func (z *Zone) PublishedVersion() *Zone {
 	if z.gate == nil {
 		return z
 	}
-	return z.gate.shown
+	return z.gate.published
 }
 
 // Proposal is what the writer should keep of a zone. It must write Kept only where After

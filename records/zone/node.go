@@ -19,7 +19,7 @@ func (z *Zone) Node(name string) *Node {
 // Listed reports whether lists show a node: it has data of its own, and is no part of a host's chain or of a zone below.
 func (n *Node) Listed(z *Zone) bool {
 	switch {
-	case n.Void, n.Cut, n.Steered.Owner == nil && n.Static == nil && n.Name != z.Origin():
+	case n.Unserved, n.Cut, n.Steered.Owner == nil && n.Static == nil && n.Name != z.Origin():
 		return false
 	case n.Static != nil:
 		return !z.belowCut(n.Name)
@@ -44,7 +44,7 @@ func (z *Zone) belowCut(name string) bool {
 // HasData reports whether an object has data at the node: a host with an address or hostname, or Records that are
 // served.
 func (n *Node) HasData() bool {
-	if n.Void {
+	if n.Unserved {
 		return false
 	}
 	if len(n.Records) > int(n.Lost) {

@@ -18,11 +18,11 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 			return nil, turn
 		}
 	}
-	if n, ok := z.Nodes.Get(name); ok && !n.Void {
+	if n, ok := z.Nodes.Get(name); ok && !n.Unserved {
 		return n, nil
 	}
 	for off, end := dns.NextLabel(name, 0); !end; off, end = dns.NextLabel(name, off) {
-		if n, ok := z.Nodes.Get(name[off:]); ok && !n.Void {
+		if n, ok := z.Nodes.Get(name[off:]); ok && !n.Unserved {
 			return z.covering(n.wild, name), nil // of the closest encloser
 		}
 	}

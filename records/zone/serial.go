@@ -144,7 +144,7 @@ func nextSerial(last uint32, now time.Time) uint32 {
 // MaxRetired is how many zones' last serials are kept after them: the highest ones.
 const MaxRetired = 1024
 
-// Retire returns what zones were shown with last that index does not have, by origin: those of
+// Retire returns what zones were published with last that index does not have, by origin: those of
 // retired and those among zones, the newer of two. The MaxRetired highest serials stay.
 func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) map[string]Numbered {
 	var all map[string]Numbered

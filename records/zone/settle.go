@@ -31,7 +31,7 @@ func (e *Edit) Settle() {
 		switch {
 		case n.empty():
 			e.remove(n)
-		case n.Void:
+		case n.Unserved:
 			e.attach(n)
 		}
 	}
@@ -103,26 +103,26 @@ func (z *Zone) Others(n *Node) Others { return z.othersBy(n, z.Nodes, &z.trees) 
 
 // othersBy returns what a name holds apart from its Records, by the zone's trees or edits of them.
 func (z *Zone) othersBy(n *Node, names getter[*Node], t *trees) Others {
-	by, _ := t.barred.Get(n.Name)
+	by, _ := t.owned.Get(n.Name)
 	copies, _ := t.copied.Get(n.Name)
 	return Others{
-		Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, &t.barred),
+		Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, &t.owned),
 		Alias: by.Alias, Fixed: z.Fixed[n.Name], copied: copies,
 	}
 }
 
-// Bar says whose a name is that has Records; the fields are those of Others.
-type Bar struct {
+// Ownership says whose a name is that has Records; the fields are those of Others.
+type Ownership struct {
 	Owner, By *endpoint.Contender
 	Alias     bool
 }
 
-// Bar keeps the Records at name from data that belong to an owner; the zero Bar ends that.
-func (e *Edit) Bar(name string, by Bar) {
+// SetOwner keeps the Records at name from the data that belong to its owner; the zero Ownership ends that.
+func (e *Edit) SetOwner(name string, by Ownership) {
 	if by.By == nil {
-		e.barred.edit().Delete(name)
+		e.owned.edit().Delete(name)
 	} else {
-		e.barred.edit().Set(name, by)
+		e.owned.edit().Set(name, by)
 	}
 	if e.Node(name) != nil {
 		e.renew(e.make(name))

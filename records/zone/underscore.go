@@ -21,11 +21,11 @@ func (n *Node) owner() *endpoint.Contender {
 }
 
 // aboveOf returns the owner of the name above the labels of n that begin with _, where a Record is bound to it; nil for none.
-func aboveOf(n *Node, names getter[*Node], barred *edited[Bar]) *endpoint.Contender {
+func aboveOf(n *Node, names getter[*Node], owned *edited[Ownership]) *endpoint.Contender {
 	if !slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool { return r.Bound }) {
 		return nil // by far the most
 	}
-	if by, _ := barred.Get(endpoint.GroupKey(n.Name)); by.By != nil {
+	if by, _ := owned.Get(endpoint.GroupKey(n.Name)); by.By != nil {
 		return by.By
 	}
 	above, _ := names.Get(endpoint.GroupKey(n.Name))

@@ -32,8 +32,8 @@ type Zone struct {
 	SOASet, Negative, Glue []dns.RR
 	// journal is how the zone became what it is.
 	journal journal
-	// gate is what is shown of it where a writer keeps serials; nil where none does: the
-	// zone itself is shown.
+	// gate has the published version where a writer keeps serials; nil where none does: the
+	// zone itself is published.
 	gate *gate
 }
 
@@ -45,8 +45,8 @@ type trees struct {
 	copied      edited[[]RRset]
 	// told is what is said of the owners of hosts, by owner name (rule 5.8).
 	told edited[[]RRset]
-	// barred says whose the names are that have Records and belong to other objects.
-	barred edited[Bar]
+	// owned has the owners of names with Records that belong to other objects.
+	owned edited[Ownership]
 	// dnames are the owner names of DNAMEs.
 	dnames edited[struct{}]
 	// deep are the names with Records that lie below another name of the zone than its
@@ -92,8 +92,8 @@ type sums struct {
 	// Turns counts the names at which a search leaves the zone or goes elsewhere: cuts
 	// to zones that are not served here, and DNAMEs.
 	Turns int
-	// voids counts the nodes of names that do not exist, Listed those that Snapshot.Names yields.
-	voids, Listed int
+	// unserved counts the nodes of names that do not exist, Listed those that Snapshot.Names yields.
+	unserved, Listed int
 	// UnreadNames counts the names whose owners cannot be read now, those of zones below among them.
 	UnreadNames int
 }
@@ -101,11 +101,11 @@ type sums struct {
 // Origin returns the zone's name, in lower case with a final dot.
 func (z *Zone) Origin() string { return z.Zone.Origin }
 
-// Serial returns the serial of the SOA record that is shown.
+// Serial returns the serial of the SOA record in answers.
 func (z *Zone) Serial() uint32 { return z.serial }
 
 // Names returns the number of names in the zone, empty non-terminals included.
-func (z *Zone) Names() int { return z.Nodes.Len() - z.voids }
+func (z *Zone) Names() int { return z.Nodes.Len() - z.unserved }
 
 // Node is one name of a zone, with what stands there. It is immutable once Finish has
 // returned its zone.
@@ -136,9 +136,9 @@ type Node struct {
 	// Turn is true where a search ends its way through the zone: NS records at a cut to
 	// a zone that is not served here, or a DNAME.
 	Turn bool
-	// Void is true where the name does not exist: all that it has are Records that are
+	// Unserved is true where the name does not exist: all that it has are Records that are
 	// not served.
-	Void bool
+	Unserved bool
 	// stale is true while Static is to be made anew.
 	stale bool
 }
@@ -321,7 +321,7 @@ func (e *Edit) make(name string) *Node {
 
 // attachTo makes n, which did not exist, a name below above.
 func (e *Edit) attachTo(n, above *Node) {
-	if above.Void {
+	if above.Unserved {
 		e.attach(above)
 	}
 	above.Children++
@@ -330,11 +330,11 @@ func (e *Edit) attachTo(n, above *Node) {
 	}
 }
 
-// attach makes a void node a name that exists.
+// attach makes a node without served data a name that exists.
 func (e *Edit) attach(n *Node) {
-	n.Void = false
+	n.Unserved = false
 	e.list(n, 1)
-	e.voids--
+	e.unserved--
 	up, _ := rdata.Parent(n.Name)
 	e.attachTo(n, e.make(up))
 }
@@ -347,27 +347,27 @@ func (e *Edit) own(n *Node) *Node {
 	c := *n
 	c.edit, c.Records = e.id, slices.Clip(n.Records)
 	e.names.Set(c.Name, &c)
-	if up, ok := rdata.Parent(c.Name); ok && !c.Void && isWildcardOf(c.Name, up) && c.Name != e.Zone.Origin() {
+	if up, ok := rdata.Parent(c.Name); ok && !c.Unserved && isWildcardOf(c.Name, up) && c.Name != e.Zone.Origin() {
 		e.make(up).wild = &c
 	}
 	return &c
 }
 
 // remove takes an empty node away, and the names above it that become empty. One that
-// has Records stays as a void node.
+// has Records stays as a node without served data.
 func (e *Edit) remove(n *Node) {
 	if here := e.Node(n.Name); here != n {
 		return // it went with a name below it
 	}
 	for n.Name != e.Zone.Origin() && n.empty() {
-		was := n.Void
+		was := n.Unserved
 		if len(n.Records) == 0 {
 			e.names.Delete(n.Name)
-			e.voids -= btoi(was)
+			e.unserved -= btoi(was)
 			e.aboveNode = nil
 		} else {
-			n.Void = true
-			e.voids += 1 - btoi(was)
+			n.Unserved = true
+			e.unserved += 1 - btoi(was)
 		}
 		if was {
 			return // the names above know

@@ -17,9 +17,9 @@ func (p *publisher) refuse(reason, format string, args ...any) {
 	p.Problems = append(p.Problems, Problemf(reason, format, args...))
 }
 
-// offering is one object as it is read: where its endpoints may lie, and how its targets
+// object is a DNSRecord or DNSEndpoint as it is read: where its endpoints may lie, and how its targets
 // are checked.
-type offering struct {
+type object struct {
 	*publisher
 	set *Zones
 	opt *Options
@@ -30,7 +30,7 @@ type offering struct {
 }
 
 // read turns the endpoints into those for steered data, and Records.
-func (o *offering) read() {
+func (o *object) read() {
 	for i := range o.endpoints {
 		ep := &o.endpoints[i]
 		name, err := rdata.Canonical(ep.DNSName)
@@ -57,7 +57,7 @@ func (o *offering) read() {
 }
 
 // steer adds an endpoint for steered data.
-func (o *offering) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
+func (o *object) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
 	e := &Endpoint{Name: name, Type: rtype, TTL: at.endpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
 	targets := ep.Targets
 	if rtype != dns.TypeCNAME { // the first hostname in the list is served
@@ -104,7 +104,7 @@ func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, hos
 }
 
 // enter adds the Records of an endpoint of another type.
-func (o *offering) enter(name string, at *Zone, ep *api.Endpoint) {
+func (o *object) enter(name string, at *Zone, ep *api.Endpoint) {
 	if p := at.InChain(name); p != nil {
 		o.Problems = append(o.Problems, p)
 		return
@@ -134,7 +134,7 @@ func (o *offering) enter(name string, at *Zone, ep *api.Endpoint) {
 
 // contenders returns the contenders that the endpoints are: one for each host. Those at and below klb.N belong to the contenders of
 // the object on N and *.N, and are refused where it has none (rule 2.8).
-func (o *offering) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Contender) {
+func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Contender) {
 	byHost := make(map[string]*Contender)
 	own := make(map[string]bool, len(o.steered))
 	for _, e := range o.steered {
@@ -183,7 +183,7 @@ func (l *Member) take(e *Endpoint, own map[string]bool) {
 // refusedContender reports whether the object may not publish a contender, and notes why: it must
 // be allowed each type that it answers with at the host (rule 5.1). What the Corefile
 // has at a name is nobody else's.
-func (o *offering) refusedContender(c *Contender) bool {
+func (o *object) refusedContender(c *Contender) bool {
 	at := o.set.closest(rdata.Base(c.Host))
 	for _, ns := range at.Corefile.Nameservers {
 		if ns.Name == c.Host && len(ns.Addresses) > 0 && c.Host != at.Origin {

@@ -9,9 +9,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// offered is an endpoint with the contender that has it, and also those that say the same: younger
+// owned is an endpoint with the contender that owns it, and also those that say the same: younger
 // objects, or the same one in other clusters (rule 5.6).
-type offered struct {
+type owned struct {
 	*endpoint.Endpoint
 	contender *endpoint.Contender
 	also      []*endpoint.Contender
@@ -26,12 +26,12 @@ type distinction struct {
 // fold returns the endpoints at a name that count, each once: of those with one set identifier
 // and type the oldest, and of CNAMEs that nothing tells apart the first (rule 1.7).
 // Addresses without a set identifier form RRsets together.
-func (b *Builder) fold(name string, list []offered) []offered {
+func (b *Builder) fold(name string, list []owned) []owned {
 	if len(list) == 1 {
 		return list // by far the most
 	}
 	type rival struct {
-		offered
+		owned
 		of int // the place of the older one in kept
 	}
 	var defaults []rival
@@ -66,20 +66,20 @@ func (b *Builder) fold(name string, list []offered) []offered {
 	pairs := b.expansion.pairs.of(kept)
 	for _, f := range defaults {
 		if pairs.coded(f.Target) { // others lead there for a code
-			b.yield(name, f.offered, &kept[f.of])
+			b.yield(name, f.owned, &kept[f.of])
 			continue
 		}
 		// The older one's is the default, and this one among all others (rule 5.6).
 		plain := *f.Endpoint
 		plain.Geo = ""
-		kept = append(kept, offered{Endpoint: &plain, contender: f.contender})
+		kept = append(kept, owned{Endpoint: &plain, contender: f.contender})
 	}
 	return kept
 }
 
 // yield has f give way to an older endpoint at the same name, o. Where both lead to one hostname, f says
 // the rest of it, such as its weight, in vain, and its Gateway is one that it leads to all the same.
-func (b *Builder) yield(name string, f offered, o *offered) {
+func (b *Builder) yield(name string, f owned, o *owned) {
 	beside := f.Target == o.Target && len(f.Addrs)+len(o.Addrs) == 0 && f.Geo == o.Geo
 	const conflict = "%s: the set identifier %q belongs to %s %s"
 	switch owner := endpoint.InCluster(o.contender.By, f.contender.By); {
@@ -97,7 +97,7 @@ func (b *Builder) yield(name string, f offered, o *offered) {
 }
 
 // contenders yields the contenders that have the endpoint, the first one first.
-func (f *offered) contenders() iter.Seq[*endpoint.Contender] {
+func (f *owned) contenders() iter.Seq[*endpoint.Contender] {
 	return func(yield func(*endpoint.Contender) bool) {
 		if yield(f.contender) {
 			slices.Values(f.also)(yield)
@@ -106,7 +106,7 @@ func (f *offered) contenders() iter.Seq[*endpoint.Contender] {
 }
 
 // drop counts an endpoint that is not served, and tells its contenders why.
-func (b *Builder) drop(f *offered, reason, format string, args ...any) {
+func (b *Builder) drop(f *owned, reason, format string, args ...any) {
 	if b.Dropped == nil {
 		b.Dropped = make(map[*endpoint.Contender]int)
 	}

@@ -47,7 +47,7 @@ func (e *Engine) Options() *records.Options { return e.settings().opt }
 
 // Held returns what the guard holds, by origin of the zone.
 func (e *Engine) Held() []HeldZone {
-	if list := e.guard.shown.Load(); list != nil {
+	if list := e.guard.published.Load(); list != nil {
 		return *list
 	}
 	return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// Holdings yields who owns which hosts of a group (see Groups and Renewed), as Owner says it: what the elected replica
+// Owners yields the hosts of a group with their owners (see Groups and Renewed), as Owner says it: what the elected replica
 // keeps in api.Objects.Acquired (rule 5.4). Compiling the same objects with them has the same owners. Left out are the
 // names of chains, which go with their hosts, those of Records that no other object wants, and owners that cannot be
 // read. For a group that is not there, there are none.
-func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
+func (s *Snapshot) Owners(group string) iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		g, ok := s.NameGroups.Get(group)
 		if !ok {
@@ -28,9 +28,9 @@ func (s *Snapshot) Holdings(group string) iter.Seq2[string, api.Owner] {
 	}
 }
 
-// ZoneHoldings yields who is served as the zone of a name, by api.ZoneKey, and who has the names of records that several
+// ZoneOwners yields who is served as the zone of a name, by api.ZoneKey, and who has the names of records that several
 // namespaces may publish, as Owner says it: what else api.Objects.Acquired is to have.
-func (s *Snapshot) ZoneHoldings() iter.Seq2[string, api.Owner] {
+func (s *Snapshot) ZoneOwners() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.Served {
 			key := api.ZoneKey(z.Origin())
@@ -40,16 +40,16 @@ func (s *Snapshot) ZoneHoldings() iter.Seq2[string, api.Owner] {
 			}
 		}
 		for _, z := range s.Served {
-			if !s.recordHoldings(z, yield) {
+			if !s.recordOwners(z, yield) {
 				return
 			}
 		}
 	}
 }
 
-// recordHoldings yields who has the names of records in a zone that several namespaces may publish; those of hosts are
-// among Holdings.
-func (s *Snapshot) recordHoldings(z *zone.Zone, yield func(string, api.Owner) bool) bool {
+// recordOwners yields who has the names of records in a zone that several namespaces may publish; those of hosts are
+// among Owners.
+func (s *Snapshot) recordOwners(z *zone.Zone, yield func(string, api.Owner) bool) bool {
 	shared := s.Opt.Sharing(&z.Zone)
 	for name, n := range z.Nodes.All() {
 		if len(n.Records) == 0 || !shared(name) {
