@@ -279,7 +279,7 @@ func (n *notifier) note(l *listening, zone string, err error) {
 		n.warnf("NOTIFY of zone %s is not taken by %s: %s: it may lag behind until it asks by itself; more of this is not logged until it takes NOTIFY again", zone, b.to, b.why)
 	}
 	for _, to := range ended {
-		n.infof("NOTIFY is taken again by %s, that of zone %s too", to, zone)
+		n.infof("notify %s: accepted again (zone %q)", to, zone)
 	}
 }
 

@@ -239,16 +239,16 @@ func (s *said) unmet(now *records.Snapshot) {
 	}
 	s.overrides = overrides
 	for _, o := range now.Unmet() {
-		s.warn(&s.words, "Override %q in line %d concerns nothing that is known: look whether the name is right", o.String(), o.Line)
+		s.warn(&s.words, "override %q in line %d matches nothing; check the name", o.String(), o.Line)
 	}
 }
 
 // FailOpen implements engine.Listener.
 func (s *said) FailOpen(host, whom string) {
 	if whom == "" {
-		s.tell(&s.hosts, "Host %s fails open no longer", host)
+		s.tell(&s.hosts, "host %q: recovered: a target is up", host)
 	} else {
-		s.warn(&s.hosts, "Host %s has no target that is up for %s: answers hold those that are down (fail-open)", host, whom)
+		s.warn(&s.hosts, "host %q: no target is up for %s; answering with targets that are down", host, whom)
 	}
 }
 

@@ -51,7 +51,7 @@
 // What the elected replica keeps besides, made where somebody asks:
 //
 //	parents.go       a change → whose children may have changed
-//	holdings.go      owners → what is kept of them   rule 5.4
+//	owners.go        owners → what is kept of them   rule 5.4
 //
 // From a query to its answer:
 //

@@ -115,8 +115,8 @@ func (c *contest) setOwners(old, g *status.NameGroup) {
 	slices.Sort(g.Owned)
 }
 
-// ownershipsOf returns the ownership of the hosts of contenders, by host. The contenders are in the order of precedence; won are those that are
-// served.
+// ownershipsOf returns the ownership of the hosts of contenders, by host. The contenders are in the order of precedence; won are
+// those that are served.
 func ownershipsOf(contenders, won []*endpoint.Contender) map[string]zone.Ownership {
 	ownerships := make(map[string]zone.Ownership)
 	for _, on := range owner.ByHost(contenders) {
@@ -189,8 +189,8 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	return won
 }
 
-// uncontended returns the contender that has a name for which nobody contends: that of the Records there, else the vacancy, which ownerships
-// the names below (rule 5.9); nil for none.
+// uncontended returns the contender that has a name for which nobody contends: that of the Records there, else the vacancy, which
+// closes the names below (rule 5.9); nil for none.
 func (c *contest) uncontended(name string) *endpoint.Contender {
 	if n := c.nodeAt(name); n != nil {
 		if o := owner.OfRecords(name, n.Records); o != nil {

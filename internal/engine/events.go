@@ -65,9 +65,9 @@ func (e *Engine) failOpenEvent(host, whom string) {
 	if snap == nil {
 		return
 	}
-	reason, message := eventFailOpen, "host "+host+" has no target that is up for "+whom+": answers hold those that are down"
+	reason, message := eventFailOpen, fmt.Sprintf("host %q: no target is up for %s; answering with targets that are down", host, whom)
 	if whom == "" {
-		reason, message = eventServed, "host "+host+" fails open no longer"
+		reason, message = eventServed, fmt.Sprintf("host %q: recovered: a target is up", host)
 	}
 	if o, ok := snap.Owner(dns.Fqdn(host)); ok {
 		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, whom != "", reason, message)

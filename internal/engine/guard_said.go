@@ -38,13 +38,14 @@ func (g *guard) show() {
 func (g *guard) say(s *guardStep) {
 	switch {
 	case s.held.After(s.was.held):
-		g.log.Warningf("cluster %q: %d objects vanished without a report of their deletion; holding %s until %s. Restore them, or release them with `guard 0` and a reload. Do not restart: holds are not kept without `state`",
-			s.in.Name, len(s.missing), lossesText(s.losses), s.held.Add(g.period).UTC().Format("15:04:05 UTC"))
+		g.log.Warningf("cluster %q: holding %s until %s: %d objects vanished without a DELETE event. "+
+			"Restore them, or release them with `guard 0` and a reload. Without `state`, do not restart",
+			s.in.Name, lossesText(s.losses), s.held.Add(g.period).UTC().Format("15:04:05 UTC"), len(s.missing))
 	case s.was.held.IsZero() || !s.held.IsZero():
 	case s.expired > 0:
-		g.log.Warningf("cluster %q: %d objects did not come back in %v; their names are withdrawn", s.in.Name, s.expired, g.period)
+		g.log.Warningf("cluster %q: withdrawing the names of %d objects: still missing after %v", s.in.Name, s.expired, g.period)
 	default:
-		g.log.Infof("cluster %q: nothing is held any more: the objects are back, were deleted, or are released by `guard 0`", s.in.Name)
+		g.log.Infof("cluster %q: no names are held any more", s.in.Name)
 	}
 }
 

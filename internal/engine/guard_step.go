@@ -120,10 +120,9 @@ func (s *guardStep) absent(ref api.Ref, reported bool, now time.Time) (absence, 
 	return a, true
 }
 
-// withStatus returns after with the addresses of before where its status became empty of them, and the routes of before where
-// all listeners lost theirs together; nil where neither is so, or the spec is another one. A Gateway that was
-// created anew has the same spec where it has the same listeners: whoever restores a cluster creates it without a status. One
-// without a generation comes from no API server: somebody wrote its status.
+// withStatus returns after with the addresses or routes of before where all of them vanished while the spec stayed the same; nil
+// otherwise. A Gateway created anew with the same listeners counts as the same spec (a restore creates it without a status).
+// Generation 0: not from an API server.
 func withStatus(after, before *api.Gateway) *api.Gateway {
 	if before == nil || before.Deleting || after.Deleting || after.Generation == 0 {
 		return nil

@@ -31,7 +31,7 @@ func openOverrides(path string, log Logger, changed func()) (*overrideFile, erro
 	f := &overrideFile{file: watchfile.File{Path: path, MaxSize: MaxOverrides}, changed: changed, log: log}
 	err := f.load()
 	if errors.Is(err, fs.ErrNotExist) {
-		f.log.Warningf("Override file %q does not exist: nothing is overridden until it does", path)
+		f.log.Warningf("override file %q does not exist; no overrides are active until it does", path)
 		return f, nil
 	}
 	return f, err
@@ -58,7 +58,7 @@ func (f *overrideFile) load() error {
 	f.missing = 0
 	f.now.Store(overrides)
 	f.changed()
-	f.log.Infof("Override file %q is in force: %s", f.file.Path, listOverrides(overrides))
+	f.log.Infof("override file %q: active: %s", f.file.Path, listOverrides(overrides))
 	return nil
 }
 
@@ -72,7 +72,7 @@ func listOverrides(overrides *api.Overrides) string {
 			break
 		}
 	}
-	return cmp.Or(strings.Join(lines, ", "), "nothing is overridden")
+	return cmp.Or(strings.Join(lines, ", "), "no overrides")
 }
 
 // watch keeps up with the file until ctx ends.
@@ -97,10 +97,10 @@ func (f *overrideFile) refresh() {
 		f.missing = 1
 	case err != nil:
 		f.missing = 0
-		f.log.Warningf("What was overridden before stays so: %v", err)
+		f.log.Warningf("override file: keeping the previous overrides: %v", err)
 	case f.missing == missed:
 		f.missing = 0
-		f.log.Warningf("Override file %q is gone: nothing is overridden any more", f.file.Path)
+		f.log.Warningf("override file %q is gone; no overrides are active", f.file.Path)
 		f.now.Store(nil)
 		f.changed()
 	case f.missing > 0:

@@ -35,7 +35,7 @@ func TestOverrideFileComesAndGoes(t *testing.T) {
 		must(os.Symlink(path, path))
 		looks(20)
 	}
-	const down, nothing = "cluster a down", "nothing is overridden"
+	const down, nothing = "cluster a down", "no overrides"
 	for _, step := range []struct {
 		name string
 		do   func()

@@ -50,8 +50,8 @@ type secrets struct {
 	expecting atomic.Bool
 }
 
-// mayBeNamed reports whether a cluster that nothing reads is to stay: a Secret may name it that has not been read yet, or that
-// cannot be used. The caller holds mu.
+// mayBeNamed reports whether a cluster without a feed stays because a Secret may still name it: the Secrets are not listed yet, or
+// its Secret cannot be used. The caller holds mu.
 func (a *clusters) mayBeNamed(c *cluster) bool {
 	s, name := &a.secrets, c.now.Name
 	return c.bySecret && s.follow != nil && !a.reserved(name) && (!s.listed || s.unusable[name] != nil)
@@ -119,7 +119,7 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 }
 
 // missing is what is wrong with a Secret that is missing.
-const missing = "it is missing, and no deletion was reported: restore it, or release its cluster with `guard 0` and a reload"
+const missing = "missing from a list without a DELETE event: restore it, or release its cluster with `guard 0` and a reload"
 
 // left returns how long a missing Secret counts as one that cannot be used.
 func (s *secrets) left(name string) time.Duration { return s.guard - time.Since(s.missing[name]) }
@@ -210,7 +210,9 @@ func (a *clusters) endMissing() {
 	}
 }
 
-// leaveSecret finds out what becomes of a cluster that Secrets named, and which nothing reads now. The caller holds mu.
+// leaveSecret decides what happens to a cluster that came from a Secret and has no feed now. It loses the pools that its Secret no
+// longer grants. It stays while a Secret may name it, or until the feed that has its name now has listed as much. Else settle
+// removes it. The caller holds mu.
 func (a *clusters) leaveSecret(c *cluster) {
 	name := c.now.Name
 	c.awaits = slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
@@ -234,7 +236,7 @@ func (a *clusters) leaveSecret(c *cluster) {
 		}
 	case a.mayBeNamed(c) || len(c.awaits) > 0:
 	default:
-		a.log.Infof("cluster %q: no Secret names it any more: it is removed", name)
+		a.log.Infof("cluster %q: removed: no Secret names it", name)
 	}
 }
 
@@ -317,7 +319,7 @@ func (a *clusters) note() {
 			if f.of != nil && feeds[0].of == nil {
 				does = "it is not used"
 			}
-			problems[subject] = fmt.Sprintf("it is the cluster %q under another name (both have the same UID of the namespace kube-system): %s", feeds[0].name, does)
+			problems[subject] = fmt.Sprintf("it is cluster %q too (same UID of kube-system): %s", feeds[0].name, does)
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(problems)) {

@@ -14,9 +14,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// settings are what one Corefile makes of an engine. A reload replaces them whole, and parts that are to be as they were go
-// on. They are not changed once they are the engine's, but for what opt has of the time before, which
-// belongs to the compiling goroutine.
+// settings are what one Corefile makes of an engine. A reload replaces them whole; parts with equal settings go on. settings are
+// read-only once in force, but for opt.Published, opt.Health and opt.Denied, which the compiling goroutine owns.
 type settings struct {
 	opt       *records.Options
 	reads     source.Selection
@@ -110,8 +109,8 @@ func (e *Engine) apply(s *settings) {
 	e.mu.Unlock()
 }
 
-// setFeeds makes the feeds of the Corefile those of s: those that are to be read as before go on. Clusters that nothing reads any
-// more stay until the new ones have been listed, as the same hosts may stand in both, and go at once where there are none.
+// setFeeds replaces the Corefile's feeds by those of s. A feed with equal settings goes on as it is. A cluster that loses its last
+// feed stays until the new feeds have listed as much, since they may hold the same hosts; without new feeds it goes at once.
 // The caller holds mu.
 func (e *Engine) setFeeds(s *settings) {
 	before := e.feeds

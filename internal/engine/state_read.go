@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -45,12 +44,12 @@ func (e *Engine) readState(s, was *settings) {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		e.log.Warningf("The state in %s is not used: %v; starting without what was known before, and the file is written anew once something has been listed", path, err)
+		e.log.Warningf("state %s: ignored: %v; starting without it. It is rewritten after the first list", path, err)
 		return
 	}
 	s.opt.Published = published(c, s.opt.Published)     // counts where nobody keeps serials
 	if err := statefile.GoOn(s.state.dir); err != nil { // the file would be taken for newer than it is
-		e.log.Warningf("The state in %s cannot be written: %v; after a crash of this server serials may go back", path, err)
+		e.log.Warningf("state %s: cannot write: %v; serials may go back after a crash", path, err)
 	}
 	if e.Snapshot() != nil {
 		return
@@ -115,7 +114,7 @@ func (e *Engine) resume() {
 		if k.bySecret {
 			until = "the Secret that names it has been read and " + until
 		}
-		e.log.Infof("Answering for cluster %s from the state in %s, as it was at %s, until %s", one.Name, e.settings().state.dir, one.Heard.Format(time.RFC3339), until)
+		e.log.Infof("cluster %q: answering from the state of %s until %s", one.Name, one.Heard.Format(time.RFC3339), until)
 	}
 	for _, f := range e.feeds {
 		if f.uid == "" {
@@ -164,8 +163,8 @@ func (e *Engine) noteFromState(before []string, p *Publication) {
 	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
 		return clusterOf(p.Snapshot, name) == nil || slices.Contains(p.FromState, name)
 	})
-	if len(ended) > 0 {
-		e.log.Infof("Answering for cluster %s from what has been listed, and no longer from the state on disk", strings.Join(ended, " and "))
+	for _, name := range ended {
+		e.log.Infof("cluster %q: listed; no longer answering from the state", name)
 	}
 	if opt := e.settings().opt; !p.Stale() && opt.Health != nil && e.structure.aside == nil && e.answerable(p) {
 		opt.Health = nil // whatever comes from here on is new; compiling alone reads it, and nothing is compiled aside

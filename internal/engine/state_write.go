@@ -80,17 +80,17 @@ func (k *stateWriter) save(stopped bool) bool {
 	if err != nil {
 		if k.failing != err.Error() {
 			k.failing = err.Error()
-			k.of.log.Warningf("The state cannot be written to %s: %v; a start without the API server would answer from what is there, and it is tried again", path, err)
+			k.of.log.Warningf("state %s: cannot write: %v; retrying. A start without the API server would use the old file", path, err)
 		}
 		return false
 	}
 	if k.failing != "" {
-		k.of.log.Infof("The state is written to %s again", path)
+		k.of.log.Infof("state %s: writable again", path)
 		k.failing = ""
 	}
 	for _, object := range left {
 		if !slices.Contains(k.left, object) {
-			k.of.log.Warningf("The state has no place for %s, which is too long: a start without the API server would not answer for it", object)
+			k.of.log.Warningf("state: leaving out %s: too long; a start without the API server does not answer for it", object)
 		}
 	}
 	k.left = left

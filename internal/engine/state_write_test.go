@@ -93,7 +93,7 @@ func TestStateNotUsed(t *testing.T) {
 			again := &fakeSource{name: "c", place: "api"}
 			second := begin(t, dir, nil, again)
 			second.expect("damaged", "a=SERVFAIL")
-			if second.said("warning: The state in "+path+" is not used: "+want) != 1 || second.said("") != 1 {
+			if second.said("warning: state "+path+": ignored: "+want) != 1 || second.said("") != 1 {
 				t.Errorf("logged %q, want %s", second.log, want)
 			}
 			again.show(hosts{"a": "192.0.2.2"})
@@ -111,7 +111,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 		r := begin(t, dir, nil, f)
 		f.show(hosts{"a": "192.0.2.1"})
 		time.Sleep(time.Hour)
-		if r.said("warning: The state cannot be written to "+filepath.Join(dir, statefile.Name)) != 1 {
+		if r.said("warning: state "+filepath.Join(dir, statefile.Name)+": cannot write: ") != 1 {
 			t.Errorf("logged %q", r.log)
 		}
 		r.expect("no place", "a=192.0.2.1")
@@ -120,7 +120,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if _, err := statefile.Read(dir); err != nil || r.said("info: The state is written to ") != 1 {
+		if _, err := statefile.Read(dir); err != nil || r.said("info: state "+filepath.Join(dir, statefile.Name)+": writable again") != 1 {
 			t.Errorf("logged %q: %v", r.log, err)
 		}
 	})

@@ -28,7 +28,7 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 		}
 		return "taken"
 	case pool.VerdictFarther:
-		return "as good, and another is nearer: " + MatchText(of.Match)
+		return "healthy, but another member is closer: " + MatchText(of.Match)
 	case pool.VerdictWorse:
 		return "it is " + ClassText(c.Class) + ", and another is " + ClassText(of.Class)
 	case pool.VerdictGroup:
@@ -330,7 +330,7 @@ func (t *textWriter) answer(x *records.Explanation) {
 func WhoseText(x *records.Explanation) string {
 	switch {
 	case x.Scope > 0:
-		return "for the client's network of length " + strconv.Itoa(x.Scope)
+		return "ECS scope /" + strconv.Itoa(x.Scope)
 	case x.ByClient:
 		return "for clients of whom nothing is known: others may get another"
 	}

@@ -108,7 +108,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	main.Apply(t, boottest.ClusterSecret("local", "", good))
 	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `the Corefile has a cluster "local"`) })
 	main.Apply(t, boottest.ClusterSecret("same", "", boottest.KubeconfigFor(t, main.Config)))
-	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `it is the cluster "local" under another name`) })
+	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `it is cluster "local" too`) })
 	token := east.User(t, "", "renewed", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}, rbacv1.PolicyRule{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}})
 	main.Apply(t, boottest.ClusterSecret("east", "", boottest.KubeconfigFor(t, token)))
 	boottest.Synced(t, "east", 1)

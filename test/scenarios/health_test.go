@@ -101,16 +101,16 @@ func TestOverride(t *testing.T) {
 		return strings.Join(slices.Sorted(maps.Keys(seen)), " | ")
 	}
 	const both, all = "192.0.2.1 | 192.0.2.2", "192.0.2.1 192.0.2.2 192.0.2.9"
-	logged("warning", "Override file \""+file+"\" does not exist")
+	logged("warning", "override file \""+file+"\" does not exist")
 	boottest.WaitFor(t, "both clusters", func() bool { return answers("g") == both && answers("s") == all })
 	for _, step := range []struct{ text, steered, simple, line string }{
-		{"cluster b down\n", "192.0.2.1", "192.0.2.1 192.0.2.9", "in force: cluster b down"},
-		{"# over\n", both, all, "nothing is overridden"},
-		{"gateway ns/g drain # both of them\n", both, all, "in force: gateway ns/g drain"},
-		{"gateway b/ns/g drain\n", "192.0.2.1", all, "in force: gateway b/ns/g drain"},
-		{"cluster a down\ngateway a/ns/s up\n", "192.0.2.2", all, "in force: cluster a down, gateway a/ns/s up"},
-		{"target 192.0.2.1 down\ntarget 192.0.2.9 down\n", "192.0.2.2", "192.0.2.2", "in force: target 192.0.2.1 down, target 192.0.2.9 down"},
-		{"cluster a down\ncluster b down\n", both, all, "in force: cluster a down, cluster b down"},
+		{"cluster b down\n", "192.0.2.1", "192.0.2.1 192.0.2.9", "active: cluster b down"},
+		{"# over\n", both, all, "active: no overrides"},
+		{"gateway ns/g drain # both of them\n", both, all, "active: gateway ns/g drain"},
+		{"gateway b/ns/g drain\n", "192.0.2.1", all, "active: gateway b/ns/g drain"},
+		{"cluster a down\ngateway a/ns/s up\n", "192.0.2.2", all, "active: cluster a down, gateway a/ns/s up"},
+		{"target 192.0.2.1 down\ntarget 192.0.2.9 down\n", "192.0.2.2", "192.0.2.2", "active: target 192.0.2.1 down, target 192.0.2.9 down"},
+		{"cluster a down\ncluster b down\n", both, all, "active: cluster a down, cluster b down"},
 	} {
 		boottest.WriteFile(t, file, step.text)
 		logged("info", step.line)
@@ -118,19 +118,19 @@ func TestOverride(t *testing.T) {
 			return answers("g") == step.steered && answers("s") == step.simple
 		})
 	}
-	logged("warning", "Host g.example.com has no target that is up for all clients: answers hold those that are down (fail-open)")
+	logged("warning", "host \"g.example.com\": no target is up for all clients; answering with targets that are down")
 	boottest.WriteFile(t, file, "cluster b down\n")
-	logged("info", "Host g.example.com fails open no longer")
+	logged("info", "host \"g.example.com\": recovered: a target is up")
 	boottest.WaitFor(t, "one cluster", func() bool { return answers("g") == "192.0.2.1" })
 	boottest.WriteFile(t, file, "cluster b off\n")
-	logged("warning", "What was overridden before stays so: "+file+":1: \"off\": write up or down or drain")
+	logged("warning", "override file: keeping the previous overrides: "+file+":1: \"off\": write up or down or drain")
 	if got := answers("g"); got != "192.0.2.1" {
 		t.Errorf("with a broken file: %s, want what the one before said", got)
 	}
 	boottest.WriteFile(t, file, "cluster c down\ngateway ns/q up\ntarget 192.0.2.7 up\ntarget 192.0.2.2 down\ngateway ns/g up")
 	boottest.WaitFor(t, "new words", func() bool { return answers("s") == "192.0.2.1 192.0.2.9" })
 	for _, line := range []string{`"cluster c down" in line 1`, `"gateway ns/q up" in line 2`, `"target 192.0.2.7 up" in line 3`} {
-		logged("warning", "Override "+line+" concerns nothing that is known")
+		logged("warning", "override "+line+" matches nothing")
 	}
 	if log.Has("warning", "in line 4") || log.Has("warning", "in line 5") {
 		t.Errorf("what concerns something is warned of: %q", log.All())
@@ -138,7 +138,7 @@ func TestOverride(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	logged("warning", "is gone: nothing is overridden any more")
+	logged("warning", "is gone; no overrides are active")
 	boottest.WaitFor(t, "no words", func() bool { return answers("g") == both && answers("s") == all })
 }
 

@@ -29,7 +29,7 @@ function backdrop(e) {
 	return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255, 1]);
 }
 
-// seen tells whether an element is shown to those who see.
+// seen reports whether an element is shown to those who see.
 function seen(e) {
 	const s = getComputedStyle(e);
 	return e.checkVisibility({visibilityProperty: true}) && s.clipPath === "none" && !e.closest(".unseen") && ![...parents(e)].some((p) => getComputedStyle(p).clipPath !== "none");

@@ -8,7 +8,7 @@ type Word struct{ Name, Is, What, More string }
 
 // Words are all of them.
 var Words = []Word{
-	{"kuadrant.io/health-override", "annotation of Gateways and DNSPolicies, read", "`up`, `down` or `drain`: goes before checks", "[health.md](health.md#the-operators-word)"},
+	{"kuadrant.io/health-override", "annotation of Gateways and DNSPolicies, read", "`up`, `down` or `drain`: goes before checks", "[health.md](health.md#manual-overrides)"},
 	{"kuadrant.io/geo-fallback", "annotation of DNSPolicies, read", "`any` (the default), `default` or `none`: how far answers go beyond the client's geography", "[health.md](health.md#what-an-answer-holds)"},
 	{"kuadrant.io/lb-attribute-geo-code", "label of Gateways, read", "the geo code of the Gateway's members, where the policy has none of its own", "[m_multicluster](../testdata/m_multicluster.txtar)"},
 	{"kuadrant.io/lb-attribute-custom-weight", "label of Gateways, read", "what `loadBalancing.weighted.custom[].value` is compared with", "[DNSPolicy](#dnspolicy)"},
