@@ -14,7 +14,8 @@ type Loss struct {
 	Crowded bool
 }
 
-// Problem tells the contender's object why it is not served. The message begins with the words that users of Kuadrant know.
+// Problem tells the contender's object why it is not served. The message begins with the owner; of a conflict of types it has
+// Kuadrant's words, too.
 func (l Loss) Problem() *endpoint.Problem {
 	c, o := l.Contender, l.Owner
 	mine, theirs := c.RecordType(), o.RecordType()
@@ -29,8 +30,8 @@ func (l Loss) Problem() *endpoint.Problem {
 		return NotBelow(o, c.By)
 	case !o.Vacant() && mine != theirs:
 		return endpoint.Problemf(endpoint.ReasonConflicted,
-			"record type conflict, cannot update endpoint '%s' with record type '%s' when endpoint already exists with record type '%s': %s",
-			endpoint.TrimDot(c.Host), mine, theirs, o.Owns("the host", c.By))
+			"%s: record type conflict, cannot update endpoint '%s' with record type '%s' when endpoint already exists with record type '%s'",
+			o.Owns("the host", c.By), endpoint.TrimDot(c.Host), mine, theirs)
 	}
 	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", o.Owns("the host", c.By))
 }

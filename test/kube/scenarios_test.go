@@ -48,7 +48,7 @@ func TestScenariosOnServer(t *testing.T) {
 			s.play()
 			if name == "server_d" {
 				boottest.WaitFor(t, "Event about the conflict", func() bool {
-					return hasEvent(t, servers["c1"], "q", "Conflicted", "one.example.com: record type conflict")
+					return hasEvent(t, servers["c1"], "q", "Conflicted", "one.example.com: the host belongs to ")
 				})
 			}
 		})
