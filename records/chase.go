@@ -120,12 +120,11 @@ func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
 		before = *a
 	}
-	switch {
-	case failed:
+	if failed {
 		a.fail(unlisted)
-	case a.Rcode == dns.RcodeSuccess && a.Ns == nil:
-		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
+		return
 	}
+	s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 }
 
 // chase follows the CNAME at the end of a's answer through the zones served
