@@ -26,15 +26,13 @@ type overrideFile struct {
 	missing int
 }
 
-// openOverrides reads the file for the first time.
+// openOverrides reads the file for the first time. watch says what it holds, once it counts.
 func openOverrides(path string, log Logger, changed func()) (*overrideFile, error) {
 	f := &overrideFile{file: watchfile.File{Path: path, MaxSize: MaxOverrides}, changed: changed, log: log}
-	err := f.load()
-	if errors.Is(err, fs.ErrNotExist) {
-		f.log.Warningf("override file %q does not exist; no overrides are active until it does", path)
-		return f, nil
+	if err := f.load(); !errors.Is(err, fs.ErrNotExist) {
+		return f, err
 	}
-	return f, err
+	return f, nil
 }
 
 // overrides returns what the file says. f may be nil.
@@ -57,9 +55,16 @@ func (f *overrideFile) load() error {
 	}
 	f.missing = 0
 	f.now.Store(overrides)
-	f.changed()
-	f.log.Infof("override file %q: active: %s", f.file.Path, listOverrides(overrides))
 	return nil
+}
+
+// say says what counts now.
+func (f *overrideFile) say() {
+	if overrides := f.now.Load(); overrides != nil {
+		f.log.Infof("override file %q: active: %s", f.file.Path, listOverrides(overrides))
+	} else {
+		f.log.Warningf("override file %q does not exist; no overrides are active until it does", f.file.Path)
+	}
 }
 
 // listOverrides lists overrides for the log.
@@ -76,7 +81,10 @@ func listOverrides(overrides *api.Overrides) string {
 }
 
 // watch keeps up with the file until ctx ends.
-func (f *overrideFile) watch(ctx context.Context) { watchfile.Watch(ctx, f.refresh) }
+func (f *overrideFile) watch(ctx context.Context) {
+	f.say()
+	watchfile.Watch(ctx, f.refresh)
+}
 
 // missed is how many looks in a row must not find the file until it counts as gone:
 // an editor may be putting another in its place.
@@ -87,7 +95,10 @@ func (f *overrideFile) refresh() {
 	found, err := f.file.Look()
 	switch {
 	case found == watchfile.Changed:
-		err = f.load()
+		if err = f.load(); err == nil {
+			f.changed()
+			f.say()
+		}
 	case err != nil:
 		err = fmt.Errorf("read %s: %w", f.file.Path, err)
 	}
