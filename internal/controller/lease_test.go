@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -50,5 +51,29 @@ func TestWonAtTheEnd(t *testing.T) {
 			ended.Store(true)
 			synctest.Wait()
 		})
+	}
+}
+
+// readOnly is a Lease that may be read, and not written.
+type readOnly struct{ lastMoment }
+
+func (readOnly) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return new(resourcelock.LeaderElectionRecord), nil, nil
+}
+
+func (readOnly) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil)
+}
+
+// TestLeaseThatMayBeReadAlone: that the Lease may not be written is said once, though it can be read each time.
+func TestLeaseThatMayBeReadAlone(t *testing.T) {
+	w, lines := unreachable(t, nil)
+	l := &lease{Interface: readOnly{}, w: w}
+	for range 3 {
+		_, _, _ = l.Get(t.Context())
+		_ = l.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "i"})
+	}
+	if len(*lines) != 1 || !strings.Contains((*lines)[0], "not allowed to update lease") {
+		t.Errorf("said is %q", *lines)
 	}
 }

@@ -83,7 +83,7 @@ func TestToldOfManyObjects(t *testing.T) {
 		w.cache.Gone(ref.Kind, ref.Name)
 	}
 	*lines = nil
-	w.told.result("lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
+	w.told.result("write lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
 	if len(*lines) == 0 {
 		t.Error("that the Lease may not be renewed any more is not said")
 	}
