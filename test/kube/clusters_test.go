@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -78,6 +79,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "main.example.com", "192.0.2.3", "IE", true))
 	policy := east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.4", "IE", true))[1]
 	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "shop", "east-shop.example.com", "192.0.2.8", "IE", true))
+	began := time.Now()
 	addr := boottest.Kube(t, main.Kubeconfig, "example.com", "guard 0")
 	boottest.Asks(t, addr, "main.example.com.", "192.0.2.3")
 	boottest.Asks(t, addr, "east.example.com.", "NXDOMAIN")
@@ -117,6 +119,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	boottest.Asks(t, addr, "east.example.com.", "192.0.2.9")
 
 	// A namespace that is listed is one with that of the main cluster.
+	boottest.WaitFor(t, "a second in which nothing was made yet", func() bool { return time.Since(began) >= 2*time.Second })
 	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "shop", "east-shop.example.com", "192.0.2.10", "US", false))
 	boottest.Asks(t, addr, "east-shop.example.com.", "192.0.2.8") // it is older
 	main.Apply(t, boottest.ClusterSecret("east", "shop", boottest.KubeconfigFor(t, token)))
