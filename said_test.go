@@ -85,9 +85,13 @@ func TestFaultsAreLogged(t *testing.T) {
 		{"wrong geo code", good, `, "loadBalancing": {"weight": 1, "geo": "UK", "defaultGeo": true}`, []string{"a.example.com: GeoCodesAccepted=False (UnknownGeoCode)", "GB"}},
 		{"two Gateways' hosts", gatewayJSON("p", `{"name": "l", "hostname": "x y"}, {"name": "m", "hostname": "b.example.org"}`, address), "", []string{"Enforced=False"}},
 		{
-			"several faults", gatewayJSON("p", listener+`, {"name": "o", "hostname": "o.example.org"}, {"name": "x", "hostname": "x_y.example.com"}`, address),
+			"several faults", gatewayJSON("p", listener+`, {"name": "o", "hostname": "o.example.org"},
+				{"name": "x", "hostname": "x_y.example.com"}`, address),
 			`, "loadBalancing": {"weight": 1, "geo": "UK", "defaultGeo": true}`,
-			[]string{"; a.example.com: GeoCodesAccepted=False", "; o.example.org: Ready=False (NotServed)", "; x_y.example.com: Ready=False (InvalidHostname)"},
+			[]string{
+				"; a.example.com: GeoCodesAccepted=False", "; o.example.org: Ready=False (NotServed)",
+				"; x_y.example.com: Ready=False (InvalidHostname)",
+			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

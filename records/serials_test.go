@@ -40,8 +40,10 @@ func (n *numbered) change(i int) *records.Zone {
 func (n *numbered) expect(what string, serial uint32, transferred bool, proposed uint32) {
 	n.Helper()
 	z := n.Snapshot.Zone("example.com.")
-	if p, ok := z.Proposed(); z.Serial() != serial || z.SOA().Serial != serial || (z.PublishedVersion() != nil) != transferred || !ok || p.Kept.Serial != proposed || p.Kept.Hash != z.Hash() {
-		n.Errorf("%s: serial %d, transferred %v, proposed %+v; want %d, %v, %d", what, z.Serial(), z.PublishedVersion() != nil, p, serial, transferred, proposed)
+	p, ok := z.Proposed()
+	published := z.PublishedVersion() != nil
+	if z.Serial() != serial || z.SOA().Serial != serial || published != transferred || !ok || p.Kept.Serial != proposed || p.Kept.Hash != z.Hash() {
+		n.Errorf("%s: serial %d, transferred %v, proposed %+v; want %d, %v, %d", what, z.Serial(), published, p, serial, transferred, proposed)
 	}
 }
 
@@ -185,7 +187,8 @@ func TestGate(t *testing.T) {
 	n.expect("a change before anything is kept", 2026030158, false, 2026030166)
 	z := kept(first, 2026030166)
 	n.expect("what was proposed first is kept", 2026030166, true, 2026030167)
-	if all := n.Snapshot.Proposals(); z.PublishedVersion().Hash() != first || len(all) != 1 || all[0].After != (api.Kept{Hash: first, Serial: 2026030166}) {
+	after := api.Kept{Hash: first, Serial: 2026030166}
+	if all := n.Snapshot.Proposals(); z.PublishedVersion().Hash() != first || len(all) != 1 || all[0].After != after {
 		t.Errorf("%s is shown, %+v proposed", z.PublishedVersion().Hash(), all)
 	}
 	kept(second, 2026030167)
@@ -302,7 +305,8 @@ func TestGateOfZoneBelow(t *testing.T) {
 		t.Errorf("first %+v and %+v", said("sub"), said("z"))
 	}
 	z := n.compile(fmt.Sprintf("kept dns/sub %s %d", said("sub").Hash, said("sub").Serial), "serial example.com. "+n.Snapshot.Proposals()[0].Kept.Hash+" 5")
-	if sub := n.Snapshot.Zone("sub.example.com."); sub.Serial() != 2026030166 || sub.PublishedVersion() == nil || said("z") != (api.Kept{Hash: z.Hash(), Serial: 5}) {
+	sub = n.Snapshot.Zone("sub.example.com.")
+	if sub.Serial() != 2026030166 || sub.PublishedVersion() == nil || said("z") != (api.Kept{Hash: z.Hash(), Serial: 5}) {
 		t.Errorf("then %d, and %+v", sub.Serial(), said("z"))
 	}
 }

@@ -70,7 +70,8 @@ func (e *Engine) newFeed(name string, config *rest.Config, sel source.Selection,
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{name: name, pools: sel.Pools, stats: new(source.Stats), writer: w, writesRegistry: writesRegistry, same: settingsOf(config, fmt.Sprint(sel, as))}
+	f := &feed{name: name, pools: sel.Pools, stats: new(source.Stats), writer: w, writesRegistry: writesRegistry}
+	f.same = settingsOf(config, fmt.Sprint(sel, as))
 	opts := source.KubernetesOptions{Cluster: name, Config: config, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: f.stats}
 	if w != nil {
 		opts.Observer = w.Cache()

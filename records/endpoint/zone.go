@@ -105,7 +105,8 @@ func (at *Zone) InChain(name string) *Problem {
 	if n == "" {
 		return nil
 	}
-	return Problemf(reasonReserved, "%s: names at and below klb.%[2]s are of the chain of %[2]s: choose a name without the label klb", TrimDot(name), TrimDot(n))
+	return Problemf(reasonReserved, "%s: names at and below klb.%[2]s are of the chain of %[2]s: choose a name without the label klb",
+		TrimDot(name), TrimDot(n))
 }
 
 // TellsOwner reports whether a name is one at which the zone names the owner of a host, if

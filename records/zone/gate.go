@@ -292,7 +292,8 @@ func (z *Zone) display(interim uint32) {
 // new is known it is that of before, whatever the time.
 func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	hash, _ := parseHash(g.kept.Hash)
-	if g.published != nil && g.published.hash == z.hash && g.published.serial == g.seen.Serial && (g.kept.Serial != g.seen.Serial || hash == z.hash) {
+	if g.published != nil && g.published.hash == z.hash && g.published.serial == g.seen.Serial &&
+		(g.kept.Serial != g.seen.Serial || hash == z.hash) {
 		return g.published.serial
 	}
 	var proposed uint32

@@ -150,8 +150,9 @@ type faults struct {
 func (f *faults) add(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if text := fmt.Sprintf(format, args...); len(f.all) < 20 && !slices.ContainsFunc(f.all, func(s string) bool { return strings.HasSuffix(s, " "+text) }) {
-		f.all = append(f.all, time.Now().UTC().Format("15:04:05.000 ")+text)
+	text := " " + fmt.Sprintf(format, args...)
+	if len(f.all) < 20 && !slices.ContainsFunc(f.all, func(s string) bool { return strings.HasSuffix(s, text) }) {
+		f.all = append(f.all, time.Now().UTC().Format("15:04:05.000")+text)
 	}
 }
 
