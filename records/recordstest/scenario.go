@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/miekg/dns"
 	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -26,6 +28,7 @@ import (
 //	CLUSTER/FILE.yaml the file's new content, empty to delete it
 //	CLUSTER/FILE      the same in the short form
 //	ask               questions, each followed by what is seen: > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
+//	explain           questions > NAME TYPE [from=ADDR], each followed by how the answer comes about for a client of Network
 //	verdicts          the status of all policies, Zones, Records, DNSRecords and DNSEndpoints
 //	children          the objects that a writer would have each policy have
 //	registry          the lines that a writer would keep, which are kept from then on
@@ -88,7 +91,7 @@ func (s *Scenario) Play() *txtar.Archive {
 // Sections are those with what is seen, by name.
 func (s *Scenario) Sections() map[string]func(section string) []byte {
 	return map[string]func(string) []byte{
-		"ask": s.ask, "verdicts": s.verdicts, "children": s.children, "status": s.statuses, "registry": s.registry,
+		"ask": s.ask, "explain": s.explain, "verdicts": s.verdicts, "children": s.children, "status": s.statuses, "registry": s.registry,
 		"health": s.health, "checks": s.checks, "transfer": s.transfer,
 	}
 }
@@ -152,6 +155,26 @@ func RunScenarios(t *testing.T, pattern string, update bool, stage func(*testing
 
 // ask asks every question of the section and writes down what is seen.
 func (s *Scenario) ask(section string) []byte {
+	return s.each(section, s.question)
+}
+
+// explain writes down how each question of the section is answered.
+func (s *Scenario) explain(section string) []byte {
+	return s.each(section, func(q Question) []string {
+		question, snap := q.Msg.Question[0], s.Snapshot()
+		asked := records.Query{Name: question.Name, Owner: question.Name, Type: question.Qtype, Locator: Network}
+		asked.Client, _ = netip.ParseAddr(q.From)
+		var a records.Answer
+		text, err := yaml.Marshal(snap.Explain(zoneOf(snap, question.Name, question.Qtype), &asked, &a))
+		if err != nil {
+			s.T.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	})
+}
+
+// each writes down what see returns for each question of a section.
+func (s *Scenario) each(section string, see func(Question) []string) []byte {
 	var out strings.Builder
 	for line := range strings.Lines(section) {
 		if !strings.HasPrefix(line, ">") {
@@ -161,7 +184,7 @@ func (s *Scenario) ask(section string) []byte {
 		if err != nil {
 			s.T.Fatal(err)
 		}
-		out.WriteString(line + strings.Join(s.question(q), "\n") + "\n\n")
+		out.WriteString(line + strings.Join(see(q), "\n") + "\n\n")
 	}
 	return []byte(strings.TrimRight(out.String(), "\n") + "\n")
 }
