@@ -148,7 +148,7 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	r, raw, err := l.Interface.Get(ctx)
 	if sort := classify(err); sort != missing && ctx.Err() == nil {
-		l.w.told.result("read lease", l.what("get"), err)
+		l.w.told.result("lease", l.what("get"), err)
 	}
 	return r, raw, err
 }
@@ -163,8 +163,15 @@ func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew fun
 	case err == nil:
 		l.renewed.Store(nil) // given back
 	}
-	if classify(err) != conflict { // another replica was faster
+	switch classify(err) {
+	case conflict: // another replica was faster
+	case forbidden: // who may read it need not be who may write it
 		l.w.told.result("write lease", l.what(verb), err)
+	case none:
+		l.w.told.result("write lease", l.what(verb), nil)
+		fallthrough
+	default:
+		l.w.told.result("lease", l.what(verb), err)
 	}
 	return err
 }

@@ -181,7 +181,7 @@ func writesAll(t *testing.T, server *kubetest.Server, ns string) {
 			}
 			return slices.ContainsFunc(events.Items, func(e unstructured.Unstructured) bool {
 				n, _, _ := unstructured.NestedInt64(e.Object, "count")
-				return n >= times && e.Object["reason"] == reason && strings.HasPrefix(fmt.Sprint(e.Object["message"]), "host a.")
+				return n >= times && e.Object["reason"] == reason && strings.HasPrefix(fmt.Sprint(e.Object["message"]), `host "a.`)
 			})
 		})
 	}
