@@ -192,7 +192,8 @@ func (s *server) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 		return nil, err
 	}
 	sel := e.Selection()
-	sel.Pools = poolsIn(e.Snapshot(), name)
+	in := e.Snapshot().Objects()
+	sel.Pools = in.PoolsOf(name)
 	applied, stated, err := source.ReadManifests(source.DirectoryOptions{
 		Cluster: name, Selection: sel, Infof: func(string, ...any) {},
 		Logf: func(format string, args ...any) {
@@ -239,14 +240,4 @@ func previewCluster(snap *records.Snapshot, name string) (string, error) {
 		text = "several clusters are read here: say which"
 	}
 	return "", &inspect.RequestError{Field: "cluster", Text: text + ": there are " + strings.Join(known, ", "), NotFound: name != ""}
-}
-
-// poolsIn says in which namespaces the objects of a cluster are the same as those of others.
-func poolsIn(snap *records.Snapshot, name string) api.Pools {
-	for _, c := range snap.Objects().Clusters {
-		if c.Name == name {
-			return c.Pools
-		}
-	}
-	return api.Pools{}
 }

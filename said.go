@@ -145,7 +145,7 @@ func (s *said) faults(before, now *records.Snapshot) {
 // newProbes returns the probes of now that before, which may be nil, has not, and all once a cluster is complete.
 func newProbes(before, now *records.Snapshot) (all []*api.HealthCheckProbe) {
 	for _, c := range now.Objects().Clusters {
-		was := clusterIn(before, c.Name)
+		was := before.ObjectsOf(c.Name)
 		if was == nil || was.Complete() != c.Complete() {
 			was = new(api.Cluster)
 		}
@@ -164,18 +164,6 @@ func newProbes(before, now *records.Snapshot) (all []*api.HealthCheckProbe) {
 		}
 	}
 	return all
-}
-
-// clusterIn returns a cluster as it was compiled; nil for none.
-func clusterIn(snap *records.Snapshot, name string) *api.Cluster {
-	if snap == nil {
-		return nil
-	}
-	all := snap.Objects().Clusters
-	if i := slices.IndexFunc(all, func(c *api.Cluster) bool { return c.Name == name }); i >= 0 {
-		return all[i]
-	}
-	return nil
 }
 
 // becomes reports whether the kinds for which of holds are listed of all clusters now, and were not before.

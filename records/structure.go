@@ -55,6 +55,14 @@ func (s *Snapshot) Behind() bool { return s.behind }
 // Input returns the objects that the snapshot was to be compiled from: Objects, but for what it is Behind with.
 func (s *Snapshot) Input() api.Objects { return s.input }
 
+// ObjectsOf returns a cluster as it was compiled, by its name; nil for none. s may be nil.
+func (s *Snapshot) ObjectsOf(cluster string) *api.Cluster {
+	if s == nil {
+		return nil
+	}
+	return s.In.Cluster(cluster)
+}
+
 // fits returns the zones of in where it has the structure of s under opt, nil where not.
 func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones {
 	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) {

@@ -161,7 +161,7 @@ func (e *Engine) resumes(c statefile.Cluster) bool {
 // more.
 func (e *Engine) noteFromState(before []string, p *Publication) {
 	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
-		return clusterOf(p.Snapshot, name) == nil || slices.Contains(p.FromState, name)
+		return p.Snapshot.ObjectsOf(name) == nil || slices.Contains(p.FromState, name)
 	})
 	for _, name := range ended {
 		e.log.Infof("cluster %q: listed; no longer answering from the state", name)

@@ -123,7 +123,7 @@ func (e *Engine) TellHealth(snap *records.Snapshot, targets map[string]health.St
 // in the snapshot before; nil for all.
 func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	parents, renewed := snap.ChildrenChanged(), snap.Renewed()
-	now, was := clusterOf(snap, cluster), clusterOf(before, cluster)
+	now, was := snap.ObjectsOf(cluster), before.ObjectsOf(cluster)
 	if parents == nil || renewed == nil || now == nil || was == nil || now.Epoch != was.Epoch {
 		return nil
 	}
@@ -162,15 +162,6 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	return all
 }
 
-// clusterOf returns a cluster as it was compiled; nil for none.
-func clusterOf(snap *records.Snapshot, name string) *api.Cluster {
-	if snap == nil {
-		return nil
-	}
-	in := snap.Objects()
-	return in.Cluster(name)
-}
-
 // says is a controller.Says: what a snapshot says of one cluster's objects.
 type says struct {
 	snap    *records.Snapshot
@@ -182,7 +173,7 @@ type says struct {
 // SaysOf returns what there is to say of a cluster; nil where nothing is known of it, or where
 // it comes from the state on disk.
 func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
-	c := clusterOf(snap, cluster)
+	c := snap.ObjectsOf(cluster)
 	if c == nil || !known(c) || slices.Contains(e.Current().FromState, cluster) {
 		return nil
 	}

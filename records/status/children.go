@@ -73,14 +73,13 @@ type parentObject struct {
 // parentObject returns the object with what is known of it, before its children are made; nil
 // where it cannot have any.
 func (s *View) parentObject(cluster string, of api.Ref) *parentObject {
-	for i, state := range s.Clusters {
-		if state.Name != cluster {
-			continue
-		}
-		p := &parentObject{s: s, in: s.In.Clusters[i], state: state, kind: of.Kind, names: make(map[api.Ref]bool)}
-		if of.Kind == api.KindDNSPolicy && p.isPolicy(of.Name) || of.Kind == api.KindDNSRecord && p.isRecord(of.Name) {
-			return p
-		}
+	i := s.In.Place(cluster)
+	if i < 0 {
+		return nil
+	}
+	p := &parentObject{s: s, in: s.In.Clusters[i], state: s.Clusters[i], kind: of.Kind, names: make(map[api.Ref]bool)}
+	if of.Kind == api.KindDNSPolicy && p.isPolicy(of.Name) || of.Kind == api.KindDNSRecord && p.isRecord(of.Name) {
+		return p
 	}
 	return nil
 }

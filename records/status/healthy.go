@@ -93,20 +93,22 @@ func withCondition(records []api.RecordVerdict, host string, c api.Condition) []
 // contendersOf yields the contenders of a policy with the groups that they are in.
 func (s *View) contendersOf(cluster, policy string) iter.Seq2[*NameGroup, *endpoint.Contender] {
 	return func(yield func(*NameGroup, *endpoint.Contender) bool) {
-		for i, state := range s.Clusters {
-			p, ok := s.In.Clusters[i].Policies.Get(policy)
-			if state.Name != cluster || !ok {
-				continue
-			}
-			t, ok := state.Targets.Get(p.TargetName())
-			if !ok {
+		i := s.In.Place(cluster)
+		if i < 0 {
+			return
+		}
+		p, ok := s.In.Clusters[i].Policies.Get(policy)
+		if !ok {
+			return
+		}
+		t, ok := s.Clusters[i].Targets.Get(p.TargetName())
+		if !ok {
+			return
+		}
+		for _, c := range t.Contenders {
+			g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
+			if c.Policy.Name == policy && ok && !yield(g, c) {
 				return
-			}
-			for _, c := range t.Contenders {
-				g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
-				if c.Policy.Name == policy && ok && !yield(g, c) {
-					return
-				}
 			}
 		}
 	}
