@@ -137,7 +137,7 @@ func (l *Location) with(client netip.Addr, a *pool.Ask) *Location {
 		l = new(Location)
 	}
 	client = client.Unmap()
-	if network, err := client.Prefix(min(a.Bits, client.BitLen())); err == nil && a.Bits > 0 && network.Bits() > l.Network.Bits() {
+	if network, err := client.Prefix(min(a.Bits, client.BitLen())); err == nil && network.Bits() > l.Network.Bits() {
 		l.Network = network
 	}
 	var codes []string

@@ -159,7 +159,7 @@ func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 		if members != is.Members || addresses != is.Addresses {
 			wrong("%s is listed as %s, and its tree is %s", name, text(is), text(tree))
 		}
-		for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeMX, dns.TypeNS} {
+		for _, rtype := range [...]uint16{dns.TypeA, dns.TypeAAAA, dns.TypeTXT, dns.TypeMX, dns.TypeNS, dns.TypeSOA} {
 			q := records.Query{Name: name, Owner: name, Type: rtype}
 			var a records.Answer
 			x := s.Explain(z, &q, &a)
