@@ -48,9 +48,6 @@ func Text(head dns.RR_Header, text string) (dns.RR, error) {
 	for part := range slices.Chunk([]byte(strings.TrimSpace(text)), 255) {
 		data = append(append(data, byte(len(part))), part...)
 	}
-	if data == nil {
-		return nil, errNone
-	}
 	return settle(&dns.RFC3597{Hdr: head, Rdata: hex.EncodeToString(data)})
 }
 
@@ -113,11 +110,8 @@ func parseGeneric(head dns.RR_Header, text string) (dns.RR, error) {
 	}
 	generic := rr.(*dns.RFC3597)
 	generic.Hdr = head
-	if _, known := forms[head.Rrtype]; !known {
+	if _, known := forms[head.Rrtype]; !known || generic.Rdata == "" {
 		return settle(generic)
-	}
-	if generic.Rdata == "" && head.Rrtype != dns.TypeAPL {
-		return nil, errNone
 	}
 	octets, err := pack(generic)
 	if err != nil {
@@ -150,6 +144,9 @@ func settle(rr dns.RR) (dns.RR, error) {
 	same, end, err := dns.UnpackRR(octets, 0)
 	if err != nil {
 		return nil, unpackable(rr.Header().Rrtype, err)
+	}
+	if _, known := forms[rr.Header().Rrtype]; known && same.Header().Rdlength == 0 && rr.Header().Rrtype != dns.TypeAPL {
+		return nil, errNone // the rest of the line may be a comment
 	}
 	if again, err := pack(same); err != nil || !bytes.Equal(octets, again) {
 		return nil, errors.New("it does not come out of a message as it goes in")

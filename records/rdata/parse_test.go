@@ -66,6 +66,7 @@ var cases = []struct {
 	{"TXT", []string{`"a" "b"`, `""`, generic("00"), "a b"}, [][2]string{
 		{generic(""), "there is none"}, {`"a`, "a quote is missing"}, {`"a\"`, "a quote is missing"}, {`a"`, "a quote is missing"}, {generic("0561"), "octets"},
 	}},
+	{"RESINFO", []string{"qnamemin exterr=15"}, [][2]string{{";", "there is none"}, {generic(""), "there is none"}}},
 	{"HINFO", []string{`"PC" "Linux"`}, [][2]string{{generic("0131"), "octets"}}},
 	{"LOC", []string{"52 22 23.000 N 4 53 32.000 E -2.00m", "90 0 0 S 180 0 0 W 0m"}, [][2]string{
 		{generic("00 ff1613 80000000 80000000 00989680"), "octets"},
