@@ -23,7 +23,8 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	port, dir := peertest.FreePort(t), t.TempDir()
 	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	corefile := func(rate int) caddy.Input {
-		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\nkuadrant {\nkubeconfig %s\nstate %s\nzone-namespaces ns\n%s\n%s\nwrite-rate %d 100\n}\n}\n", port, w.server.Kubeconfig, dir, w.guard, faultLease, rate)
+		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\ntransfer {\nto *\n}\n"+
+			"kuadrant {\nkubeconfig %s\nstate %s\nzone-namespaces ns\n%s\n%s\nwrite-rate %d 100\n}\n}\n", port, w.server.Kubeconfig, dir, w.guard, faultLease, rate)
 	}
 	inst, _ := boottest.Start(t, string(corefile(50).Body()))
 	stop := func() {
@@ -40,6 +41,12 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	delete(w.hosts, "h0")
 	boottest.WaitFor(t, "refusal", func() bool {
 		return strings.Contains(fmt.Sprint(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "h0").Object["status"]), "ns/taken")
+	})
+	// What is answered already may wait for its serial, and the serial of before is kept meanwhile (rule 6.7).
+	boottest.WaitFor(t, "transfer without h0", func() bool {
+		_, zone := boottest.WholeZone(t, boottest.Transfer(t, addr, boottest.AXFR("example.com."), nil))
+		text := fmt.Sprint(zone)
+		return strings.Contains(text, "taken.example.com.") && !strings.Contains(text, "h0.example.com.")
 	})
 	w.settles(addr)
 
