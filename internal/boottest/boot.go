@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
 	_ "github.com/coredns/coredns/plugin/bind"
@@ -165,19 +166,17 @@ func AllA(m *dns.Msg) string {
 	return strings.Join(addrs, " ")
 }
 
-// WaitFor polls until done, and fails the test where that takes longer than a
-// busy machine can explain.
+// WaitFor asks until done, as kubetest.Comes does, and fails the test where that does not come.
 func WaitFor(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatalf("no %s after a minute", what)
-		case <-tick.C:
-		}
+	WaitOr(t, func() string { return "there is no " + what }, done)
+}
+
+// WaitOr is WaitFor with a word for what there is in place of what is waited for.
+func WaitOr(t testing.TB, otherwise func() string, done func() bool) {
+	t.Helper()
+	if !kubetest.Comes(done) {
+		t.Fatalf("after a minute, %s", otherwise())
 	}
 }
 
@@ -189,21 +188,6 @@ func SerialOf(m *dns.Msg) uint32 {
 		}
 	}
 	return 0
-}
-
-// WaitEvery is WaitFor with another pace, and with other words where it takes too long.
-func WaitEvery(t testing.TB, pace time.Duration, otherwise func() string, done func() bool) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatalf("after a minute, %s", otherwise())
-		case <-tick.C:
-		}
-	}
 }
 
 // AskFirst asks for addresses, and returns the first, or the rcode; "" where nobody answers.

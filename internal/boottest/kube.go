@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
@@ -175,21 +174,6 @@ func Synced(t testing.TB, cluster string, want float64) {
 func NeedNamespace(t testing.TB, server *kubetest.Server, name string) {
 	t.Helper()
 	server.ApplyIn(t, name, "{apiVersion: v1, kind: ConfigMap, metadata: {name: namespace-is-there}}")
-}
-
-// Comes reports whether something comes true, given far more time than it takes.
-func Comes(done func() bool) bool {
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			return false
-		case <-tick.C:
-		}
-	}
-	return true
 }
 
 // Merge patches an object.

@@ -23,22 +23,11 @@ import (
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
 
-// patience is how long a condition may take to come true before a test gives up. Tests end
-// as soon as it is true.
-const patience = time.Minute
-
 // until waits for a condition.
 func until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-deadline:
-			t.Fatalf("no %s after %v", what, patience)
-		case <-tick.C:
-		}
+	if !kubetest.Comes(cond) {
+		t.Fatalf("no %s after a minute", what)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -331,13 +332,9 @@ func (r *recorder) run(s Source) (stop func()) {
 // eventually waits until cond is true, for what nothing tells us about.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(patience); !cond(); <-tick.C {
-		if time.Now().After(end) {
-			buf := make([]byte, 1<<20)
-			t.Fatalf("waited in vain for: %s\n%s", what, buf[:runtime.Stack(buf, true)])
-		}
+	if !kubetest.Comes(cond) {
+		buf := make([]byte, 1<<20)
+		t.Fatalf("waited in vain for: %s\n%s", what, buf[:runtime.Stack(buf, true)])
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 // TestFollow: pages follow a target that is switched off and on, without being loaded again, and
@@ -179,9 +180,10 @@ func TestFollowClick(t *testing.T) {
 	b.mouse(input.DispatchMouseEventTypeMousePressed, at)
 	s.eu.off()
 	// To ask the console would take of what the page may ask for.
-	until(t, func() string { return "the server does not see that the target is down" }, func() bool { return strings.Contains(s.log(), " is down: ") })
+	boottest.WaitOr(t, func() string { return "the server does not see that the target is down" },
+		func() bool { return strings.Contains(s.log(), " is down: ") })
 	asked := b.asked(path)
-	until(t, func() string { return "the page does not look" }, func() bool { return b.asked(path) > asked+2 })
+	boottest.WaitOr(t, func() string { return "the page does not look" }, func() bool { return b.asked(path) > asked+2 })
 	b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
 	b.waits("group that is closed", `!document.getElementById("geo-GEO-NA").open`)
 	b.waitsText(".tree .state.down", "down")

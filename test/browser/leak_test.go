@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/memory"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 // hurried makes the page look again at once, and wait for an answer a hundredth of the time.
@@ -83,7 +84,7 @@ func (b *tab) measure(p *player) held {
 	b.t.Helper()
 	p.hold.Lock()
 	defer p.hold.Unlock()
-	until(b.t, func() string { return "the page does not look" }, func() bool { return p.come.Load() > p.asked.Load() })
+	boottest.WaitOr(b.t, func() string { return "the page does not look" }, func() bool { return p.come.Load() > p.asked.Load() })
 	for range 3 { // what one collection frees may hold what the next one does
 		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	}
@@ -109,7 +110,7 @@ func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leak
 		t.Helper()
 		for next := p.asked.Load(); next < n; { // as long as it looks, it may take its time
 			next = min(next+50, n)
-			until(t, func() string {
+			boottest.WaitOr(t, func() string {
 				page, err := try[string](b, `[document.visibilityState, document.readyState, lost.hidden, lost.textContent.trim()].join(", ")`)
 				return fmt.Sprintf("the page has looked %d times, want %d: it is %s, %v", p.asked.Load(), next, page, err)
 			}, func() bool { return p.asked.Load() >= next })
@@ -138,10 +139,10 @@ func TestLeak(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
 	name := pathOf("/name", "name", hostChecked)
-	until(t, func() string { return "the targets are not up" }, func() bool { return strings.Contains(s.get(name), "2 of 2 up") })
+	boottest.WaitOr(t, func() string { return "the targets are not up" }, func() bool { return strings.Contains(s.get(name), "2 of 2 up") })
 	before := map[string]string{"/": s.get("/"), name: s.get(name)}
 	s.trouble()
-	until(t, func() string { return "the targets are not down" }, func() bool {
+	boottest.WaitOr(t, func() string { return "the targets are not down" }, func() bool {
 		text := s.get("/")
 		return strings.Contains(text, hostChecked) && strings.Contains(text, "younger") && strings.Contains(s.get(name), "fails open")
 	})
@@ -173,7 +174,7 @@ func TestLeakSeen(t *testing.T) {
 	s := newSmall(t, "")
 	first := s.get("/")
 	s.trouble()
-	until(t, func() string { return "there is no trouble" }, func() bool { return strings.Contains(s.get("/"), "younger") })
+	boottest.WaitOr(t, func() string { return "there is no trouble" }, func() bool { return strings.Contains(s.get("/"), "younger") })
 	p := s.play("/", []string{first, s.get("/")})
 	const leaky = `addEventListener("load", () => { const all = window.all = []; new MutationObserver((list) => { for (const m of list) all.push(...m.removedNodes); }).observe(document.body, {childList: true, subtree: true}); })`
 	b := newTab(t, p.URL, hurried, leaky)

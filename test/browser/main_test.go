@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -86,22 +85,4 @@ func startBrowser(path, profile string) (end func(), err error) {
 		_ = chromedp.Cancel(first) // waits for its end
 		cancel()
 	}, nil
-}
-
-// patience is how long a test waits for what has to come: as long as a busy machine can explain.
-const patience = time.Minute
-
-// until polls until done; otherwise says what is wrong then.
-func until(t *testing.T, otherwise func() string, done func() bool) {
-	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(20 * time.Millisecond) // the browser needs the processors too
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			t.Fatalf("after %v, %s", patience, otherwise())
-		case <-tick.C:
-		}
-	}
 }

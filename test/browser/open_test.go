@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp/kb"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 // links returns the texts of the links in the rows of the first table.
@@ -115,7 +116,7 @@ func TestExplainWrong(t *testing.T) {
 	}
 	// The page is looked at again, and does not say that the server is lost.
 	eval[bool](b, `window.alarm = document.querySelector("#live [role=alert]"), true`)
-	until(t, func() string { return "the page has not looked again" }, func() bool { return b.asked(path) > 3 })
+	boottest.WaitOr(t, func() string { return "the page has not looked again" }, func() bool { return b.asked(path) > 3 })
 	if !eval[bool](b, `lost.hidden && alarm.isConnected`) {
 		t.Error("a page that is as it was says so again")
 	}
@@ -140,7 +141,7 @@ func TestEveryPage(t *testing.T) {
 		b.open(path)
 		b.waits("map", mapDrawn)
 		asked := b.asked(path)
-		until(t, func() string { return path + " has not looked again" }, func() bool { return b.asked(path) > asked })
+		boottest.WaitOr(t, func() string { return path + " has not looked again" }, func() bool { return b.asked(path) > asked })
 		if got := eval[int](b, `document.styleSheets.length`); got != 1 {
 			t.Errorf("%s has %d style sheets, want 1", path, got)
 		}
@@ -168,7 +169,7 @@ func TestWatch(t *testing.T) {
 	} {
 		b.open("/")
 		eval[bool](b, c.script)
-		until(t, func() string { return fmt.Sprintf("%s was not noticed: %q", c.what, b.wrong()) }, func() bool {
+		boottest.WaitOr(t, func() string { return fmt.Sprintf("%s was not noticed: %q", c.what, b.wrong()) }, func() bool {
 			return slices.ContainsFunc(b.wrong(), func(fault string) bool { return strings.Contains(fault, c.noticed) })
 		})
 	}
@@ -214,11 +215,12 @@ func TestExplainSteady(t *testing.T) {
 	}
 	s.start(host)
 	path := pathOf("/explain", "name", host, "from", "192.0.2.0/24")
-	until(t, func() string { return "the members are not known" }, func() bool { return strings.Count(s.get(path), "25 %") >= len(clusters) })
+	boottest.WaitOr(t, func() string { return "the members are not known" },
+		func() bool { return strings.Count(s.get(path), "25 %") >= len(clusters) })
 	b := newTab(t, s.base, quick)
 	b.open(path)
 	eval[bool](b, `window.row = document.querySelector("tr.taken"), true`)
-	until(t, func() string { return "the page does not look" }, func() bool { return b.asked(path) > 8 })
+	boottest.WaitOr(t, func() string { return "the page does not look" }, func() bool { return b.asked(path) > 8 })
 	if !eval[bool](b, `row.isConnected && announce.innerText === ""`) {
 		t.Errorf("the page has changed, and says %q", b.text("#announce"))
 	}

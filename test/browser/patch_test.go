@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 // failures is how many checks have failed in a row, of a target that is down.
@@ -62,7 +64,7 @@ func TestFollowMatches(t *testing.T) {
 	s := newSmall(t, "")
 	s.trouble()
 	paths := []string{"/", "/names", pathOf("/name", "name", hostChecked), pathOf("/name", "name", hostStatus), "/targets", "/conflicts"}
-	until(t, func() string { return "there is no trouble" }, func() bool {
+	boottest.WaitOr(t, func() string { return "there is no trouble" }, func() bool {
 		text := s.get("/")
 		return strings.Contains(text, hostChecked) && strings.Contains(text, "younger")
 	})
@@ -74,7 +76,7 @@ func TestFollowMatches(t *testing.T) {
 	s.na.on(t)
 	s.remove("na/b.yaml")
 	s.write("as/b.yaml", manifest("another", "192.0.2.77", "", "a.k.example.com", "z.k.example.com"))
-	until(t, func() string { return "there is trouble" }, func() bool {
+	boottest.WaitOr(t, func() string { return "there is trouble" }, func() bool {
 		return strings.Contains(s.get("/"), "Nothing needs attention") && strings.Contains(s.get("/names"), "z.k.example.com")
 	})
 	for _, path := range paths {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
@@ -132,7 +133,7 @@ func (s *server) start(name string) {
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	until(s.t, func() string { return name + " is not answered" }, func() bool {
+	boottest.WaitOr(s.t, func() string { return name + " is not answered" }, func() bool {
 		m, err := s.ask(name, "")
 		return err == nil && len(m.Answer) > 0
 	})
@@ -171,7 +172,7 @@ func (s *server) ask(name, subnet string) (*dns.Msg, error) {
 // get returns what the console answers, without a browser. Where too much is asked for at a time, it waits.
 func (s *server) get(path string) (text string) {
 	s.t.Helper()
-	until(s.t, func() string { return text }, func() bool {
+	boottest.WaitOr(s.t, func() string { return text }, func() bool {
 		r, err := http.Get(s.base + path)
 		if err != nil {
 			s.t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -19,6 +20,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 // quick makes the page look every fifth of a second, where it would look every two. Nothing else
@@ -81,7 +83,7 @@ func openTab(t *testing.T, base string, scripts ...string) *tab {
 // call runs a command of the protocol.
 func call[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	r, err := chromedp.Call(ctx, c, params)
 	b.check(err)
@@ -154,7 +156,7 @@ func (b *tab) asked(path string) int {
 // open loads a path.
 func (b *tab) open(path string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	b.check(chromedp.Do(ctx, chromedp.Navigate(b.base+path)))
 }
@@ -170,7 +172,7 @@ func eval[T any](b *tab, expression string) T {
 }
 
 func try[T any](b *tab, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 }
@@ -178,7 +180,7 @@ func try[T any](b *tab, expression string) (T, error) {
 // waits until an expression is true; while a page loads, it is not.
 func (b *tab) waits(what, expression string) {
 	b.t.Helper()
-	until(b.t, func() string {
+	boottest.WaitOr(b.t, func() string {
 		text, _ := try[string](b, `location.href + "\n" + document.body.innerText`)
 		return fmt.Sprintf("no %s; the page is\n%s", what, text)
 	}, func() bool {
@@ -221,7 +223,7 @@ func (b *tab) mouse(kind input.DispatchMouseEventType, at []float64) {
 // keys types.
 func (b *tab) keys(keys string) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	b.check(chromedp.Do(ctx, chromedp.KeyEvent(keys)))
 }
@@ -253,7 +255,7 @@ func (b *tab) picture(name string, height float64) {
 		beyond := true
 		p.CaptureBeyondViewport, p.Clip = &beyond, &page.Viewport{Width: box[0], Height: min(box[1], height), Scale: 1}
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	shot, err := chromedp.Call(ctx, page.CaptureScreenshot, p)
 	if err == nil {

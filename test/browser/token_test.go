@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 // token is what the console asks for.
@@ -124,7 +125,7 @@ func TestTokenChanged(t *testing.T) {
 		t.Errorf("it has looked %d times more", got-asked)
 	}
 	eval[bool](b, `document.dispatchEvent(new Event("visibilitychange"))`)
-	until(t, func() string { return "it does not look when it is seen again" }, func() bool { return b.asked("/names") > asked })
+	boottest.WaitOr(t, func() string { return "it does not look when it is seen again" }, func() bool { return b.asked("/names") > asked })
 	b.waits("word that the token has changed", `!lost.hidden`)
 	if got := asks(); got != before {
 		t.Errorf("the browser has asked for a password %d times", got-before)

@@ -20,10 +20,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// patience is how long somebody waits before looking again. A console has little to give to who asks
-// all the time.
-const patience = 200 * time.Millisecond
-
 // walk is somebody who does what a text says, in the directory of the checkout. Its methods
 // belong to the test's goroutine.
 type walk struct {
@@ -79,13 +75,13 @@ func (w *walk) command(c doctest.Shown) {
 		w.open(c.Line)
 		last := w.terminals[len(w.terminals)-1]
 		got := ""
-		boottest.WaitEvery(w.t, patience, func() string { return fmt.Sprintf("%s printed\n%s\nwant\n%s", c.Line, got, c.Want) },
+		boottest.WaitOr(w.t, func() string { return fmt.Sprintf("%s printed\n%s\nwant\n%s", c.Line, got, c.Want) },
 			func() bool { got = asShown(last.output(w.t)); return want.MatchString(got) })
 	case strings.HasPrefix(c.Line, "export "):
 		w.exports = append(w.exports, c.Line)
 	case asks:
 		got := ""
-		boottest.WaitEvery(w.t, patience, func() string { return fmt.Sprintf("%s prints\n%s\nwant\n%s", c.Line, got, c.Want) },
+		boottest.WaitOr(w.t, func() string { return fmt.Sprintf("%s prints\n%s\nwant\n%s", c.Line, got, c.Want) },
 			func() bool { got = w.run(c.Line); return want.MatchString(got) })
 	default:
 		if got := w.run(c.Line); !want.MatchString(got) {
@@ -176,7 +172,7 @@ func (w *walk) interrupt() {
 	for i := len(w.terminals) - 1; i >= 0; i-- {
 		o := w.terminals[i]
 		o.end(syscall.SIGINT)
-		boottest.WaitEvery(w.t, patience, func() string { return o.line + " runs on" }, func() bool {
+		boottest.WaitOr(w.t, func() string { return o.line + " runs on" }, func() bool {
 			select {
 			case <-o.ended:
 				return true
@@ -191,7 +187,7 @@ func (w *walk) interrupt() {
 func (w *walk) sees(word string) {
 	w.t.Helper()
 	shown := ""
-	boottest.WaitEvery(w.t, patience, func() string { return fmt.Sprintf("%s has no %q:\n%s", w.page, word, shown) }, func() bool {
+	boottest.WaitOr(w.t, func() string { return fmt.Sprintf("%s has no %q:\n%s", w.page, word, shown) }, func() bool {
 		resp, err := http.Get(w.page)
 		if err != nil {
 			shown = err.Error()

@@ -172,7 +172,7 @@ func (l *ledger) holds(zone string, serial uint32, text string) bool {
 func (l *ledger) settles(t *testing.T, text string, processes ...*process) {
 	t.Helper()
 	said := ""
-	waitUntil(t, func() string { return said }, func() bool {
+	boottest.WaitOr(t, func() string { return said }, func() bool {
 		for _, zone := range l.zones {
 			first := l.serial(processes[0], zone)
 			for _, p := range processes {

@@ -208,7 +208,7 @@ func TestPair(t *testing.T) {
 		"taken.example.com.": {"203.0.113.2"}, "no.example.com.": {"NXDOMAIN"}, "no.example.org.": {"NXDOMAIN"},
 	})
 	w.changes(t, both...)
-	waitUntil(t, func() string { return "no owners are on record" }, func() bool {
+	boottest.WaitOr(t, func() string { return "no owners are on record" }, func() bool {
 		return strings.Contains(w.onRecord(t), "taken.example.com. local DNSPolicy ns/b-younger ")
 	})
 	w.main.Apply(t, boottest.GatewayAt("a-older", "taken.example.com", "203.0.113.1"))

@@ -129,16 +129,10 @@ func answerOf(m *dns.Msg) string {
 func (p *process) expects(t *testing.T, name string, want ...string) {
 	t.Helper()
 	got := ""
-	waitUntil(t, func() string {
+	boottest.WaitOr(t, func() string {
 		return fmt.Sprintf("%s: %s is answered with %q, want one of %q", p.addr, name, got, want)
 	},
 		func() bool { got = p.ask(name, dns.TypeA); return slices.Contains(want, got) })
-}
-
-// waitUntil polls until done; otherwise says what is wrong then.
-func waitUntil(t *testing.T, otherwise func() string, done func() bool) {
-	t.Helper()
-	boottest.WaitEvery(t, 20*time.Millisecond, otherwise, done) // processes need the processors too
 }
 
 // faults are what goroutines have found wrong, each once, up to some.

@@ -134,7 +134,7 @@ func (u *upgrade) written(t *testing.T, p *process) {
 		var said int64
 		var shown uint32
 		var text string
-		waitUntil(t, func() string {
+		boottest.WaitOr(t, func() string {
 			return fmt.Sprintf("the status of Zone %s has serial %d, %s shows %d:\n%s", name, said, p.addr, shown, text)
 		}, func() bool {
 			if obj := boottest.Object(t, u.server, "kubi.zone/v1alpha1", "Zone", "dns", name); obj != nil {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 // followed are objects whose status changes; %[1]d is the port of a target that is up.
@@ -170,7 +171,7 @@ func TestStatusFollowsObjects(t *testing.T) {
 			boottest.WaitFor(t, "verdict on the records", func() bool { return boottest.Observed(last(), "Ready") > 0 })
 		}, func() bool { return serial() != before }},
 	} {
-		if c.does(); !boottest.Comes(c.comes) {
+		if c.does(); !kubetest.Comes(c.comes) {
 			t.Errorf("it is not so that %s: generation %d, status %s", c.what, c.about().GetGeneration(), boottest.StatusText(c.about()))
 		}
 	}

@@ -65,7 +65,7 @@ func TestConfigMapWithoutLabel(t *testing.T) {
 	boottest.WaitFor(t, "owner", func() bool { return strings.Contains(owners(), "a.example.com. ") })
 	boottest.Merge(t, server, "v1", "ConfigMap", "default", "label-owners-0", `{"metadata":{"labels":{"kuadrant.io/dns-lease":null}}}`)
 	server.Apply(t, boottest.GatewayAt("other", "b.example.com", "192.0.2.2"))
-	if !boottest.Comes(func() bool {
+	if !kubetest.Comes(func() bool {
 		return strings.Contains(owners(), "b.example.com. ") || log.Has("warning", "label-owners-0")
 	}) {
 		t.Errorf("owners stay as they were, and the log does not say it: %s", owners())
