@@ -28,6 +28,7 @@ const (
 	partZones     = "zones"
 	partConsole   = "console"
 	partSizing    = "sizing" // by itself
+	partBeside    = "beside" // by itself
 )
 
 var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHealth, partTransfer, partZones, partConsole}
@@ -37,6 +38,7 @@ var allParts = []string{partWhole, partCompile, partInProcess, partKube, partHea
 const (
 	roleLoad    = "load"    // the load of partWhole comes from it
 	roleZones   = "zones"   // the same, of partZones
+	roleBeside  = "beside"  // the same, of partBeside
 	roleConsole = "console" // the same, of partConsole
 	roleFlood   = "flood"   // asks the console
 	roleServers = "servers" // has servers that are checked
@@ -45,9 +47,10 @@ const (
 
 func main() {
 	var o options
-	parts := flag.String("parts", strings.Join(allParts, ","), "what to measure; or sizing, what a server takes over so many objects")
+	parts := flag.String("parts", strings.Join(allParts, ","), "what to measure; or sizing, what a server takes over so many objects; or beside, queries to two builds")
 	role := flag.String("role", "", "be another of the processes: used by this program itself")
 	flag.StringVar(&o.binary, "coredns", "bin/coredns", "the server to measure")
+	flag.StringVar(&o.before, "before", "", "of beside: the other build's server")
 	flag.IntVar(&o.rounds, "rounds", 7, "how many times each server block gets each kind of query")
 	flag.IntVar(&o.queries, "queries", 60_000, "how many queries a server block gets in one round")
 	flag.IntVar(&o.warm, "warm", 5_000, "how many queries it gets before a round")
@@ -64,6 +67,8 @@ func main() {
 		err = measureWhole(o, os.Stdout)
 	case roleZones:
 		err = measureQueriesOfZones(o, os.Stdout)
+	case roleBeside:
+		err = measureBeside(o, os.Stdout)
 	case roleConsole:
 		err = measureConsole(o, os.Stdout)
 	case roleFlood:
@@ -85,6 +90,9 @@ func main() {
 func run(parts []string, o options) error {
 	if len(parts) == 1 && parts[0] == partSizing {
 		return measureSizing(o)
+	}
+	if len(parts) == 1 && parts[0] == partBeside {
+		return printBeside(o)
 	}
 	for _, p := range parts {
 		if !slices.Contains(allParts, p) {

@@ -19,6 +19,7 @@ import (
 // options are how everything is measured.
 type options struct {
 	binary  string
+	before  string // another build
 	rounds  int
 	queries int // for each window
 	warm    int // before each window
