@@ -65,6 +65,9 @@ func TestPrecedence(t *testing.T) {
 			"policy n/a weight=1"+check, "policy n/s gateway=a section=s"+check,
 			"gateway n/b host=g.example.com addr=192.0.2.3\npolicy n/b weight=1"+check)
 		w.Step(t)
+		if unmet := w.Snapshot.Unmet(); len(unmet) > 0 {
+			t.Errorf("%s: %v concern nothing", c.name, unmet)
+		}
 		for _, address := range []string{one, two, "192.0.2.3"} {
 			w.Apply(t, "find "+address+" "+map[bool]string{true: "down", false: "up"}[strings.Contains(c.down, address)])
 		}
@@ -74,6 +77,11 @@ func TestPrecedence(t *testing.T) {
 		if got := ends(w, "g.example.com."); got != c.steered {
 			t.Errorf("%s, weightedGeo: %s, want %s", c.name, got, c.steered)
 		}
+	}
+	w := recordstest.New(t, recordstest.Zones("example.com."), "overrides cluster c2 up;gateway n/b up;target 192.0.2.9 up",
+		"gateway n/a host=a.example.com addr=192.0.2.1\npolicy n/a")
+	if w.Step(t); len(w.Snapshot.Unmet()) != 3 {
+		t.Errorf("of three that concern nothing: %v", w.Snapshot.Unmet())
 	}
 }
 

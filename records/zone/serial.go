@@ -144,18 +144,12 @@ func nextSerial(last uint32, now time.Time) uint32 {
 // MaxRetired is how many zones' last serials are kept after them: the highest ones.
 const MaxRetired = 1024
 
-// Retire returns what zones were published with last that index does not have, by origin: those of
-// retired and those among zones, the newer of two. The MaxRetired highest serials stay.
+// Retire returns what zones were published with last that index does not have, by origin: retired has that of zones that were gone
+// before, zones are those that were served. The MaxRetired highest serials stay.
 func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) map[string]Numbered {
-	var all map[string]Numbered
+	all := make(map[string]Numbered)
 	add := func(origin string, n Numbered) {
-		if _, served := index[origin]; served || n.Serial == 0 {
-			return
-		}
-		if all == nil {
-			all = make(map[string]Numbered)
-		}
-		if last, ok := all[origin]; !ok || newer(n.Serial, last.Serial) {
+		if _, served := index[origin]; !served && n.Serial != 0 {
 			all[origin] = n
 		}
 	}
