@@ -145,7 +145,7 @@ func settle(rr dns.RR) (dns.RR, error) {
 	if err != nil {
 		return nil, unpackable(rr.Header().Rrtype, err)
 	}
-	if _, known := forms[rr.Header().Rrtype]; known && same.Header().Rdlength == 0 && rr.Header().Rrtype != dns.TypeAPL {
+	if rtype := rr.Header().Rrtype; same.Header().Rdlength == 0 && forms[rtype] != "" && rtype != dns.TypeAPL {
 		return nil, errNone // the rest of the line may be a comment
 	}
 	if again, err := pack(same); err != nil || !bytes.Equal(octets, again) {
