@@ -163,14 +163,11 @@ func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew fun
 	case err == nil:
 		l.renewed.Store(nil) // given back
 	}
-	switch classify(err) {
-	case conflict: // another replica was faster
-	case forbidden: // who may read it need not be who may write it
+	sort := classify(err)
+	if sort == none || sort == forbidden { // who may read it need not be who may write it
 		l.w.told.result("write lease", l.what(verb), err)
-	case none:
-		l.w.told.result("write lease", l.what(verb), nil)
-		fallthrough
-	default:
+	}
+	if sort != forbidden && sort != conflict { // a conflict: another replica was faster
 		l.w.told.result("lease", l.what(verb), err)
 	}
 	return err
