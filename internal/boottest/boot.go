@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
 	_ "github.com/coredns/coredns/plugin/bind"
@@ -23,6 +22,8 @@ import (
 	_ "github.com/coredns/coredns/plugin/metrics"
 	_ "github.com/coredns/coredns/plugin/ready"
 	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 // plugin is the name of the plugin under test.

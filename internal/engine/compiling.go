@@ -12,8 +12,8 @@ import (
 
 // compileLoop compiles whenever something was published.
 func (e *Engine) compileLoop(ctx context.Context) {
-	// CoreDNS starts a goroutine for each query. Its stack has the average size in use, and must be copied into a larger one where
-	// that is too small for the query: docs/benchmarks.md.
+	// CoreDNS starts a goroutine for each query. Its stack begins with the average size in use, and is copied into a larger one where
+	// the query needs more. This lifts the average: docs/benchmarks.md.
 	var deep [64 << 10]byte
 	defer runtime.KeepAlive(&deep)
 	for {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
+
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 

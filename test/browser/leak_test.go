@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/memory"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp/kb"
+
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/chromedp"
+
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
