@@ -22,11 +22,7 @@ type Targets struct {
 }
 
 // Usable reports whether there is anything to answer with.
-func (t *Targets) Usable() bool {
-	return slices.ContainsFunc(t.Leaves, func(l Member) bool {
-		return len(l.V4)+len(l.V6)+len(l.Hostnames) > 0
-	})
-}
+func (t *Targets) Usable() bool { return len(t.types()) > 0 }
 
 // ResolveTargets reads a Gateway's addresses, less those that one of its policies excludes (rule 1.3), with weights and codes (rule
 // 2.5). Order is kept, duplicates fold. uid is the identity of the Gateway's own cluster (C of rule 2.3).

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -239,20 +240,20 @@ func (c *Contender) AsHost() Host {
 // nothing. It needs to be allowed every type that it has data of, or any where it has
 // none.
 func (around *Surroundings) refused(p *api.DNSPolicy, host string, t *Targets) (refused *Problem) {
-	types, needed := t.types(), len(t.types())
-	if needed == 0 {
-		types = []string{"A", "AAAA", "CNAME"}
-	}
-	for _, rtype := range types {
-		switch refusal := around.MayPublish(&p.Meta, host, rtype); {
-		case refusal == nil && needed == 0:
-			return nil
-		case refusal != nil && (needed > 0 || refused == nil):
-			refused = refusal
-			if needed > 0 {
-				return refused
-			}
+	for _, rtype := range t.types() {
+		if refused = around.MayPublish(&p.Meta, host, rtype); refused != nil {
+			return refused
 		}
+	}
+	if t.Usable() {
+		return nil
+	}
+	for _, rtype := range steeredTypes {
+		refusal := around.MayPublish(&p.Meta, host, rtype)
+		if refusal == nil {
+			return nil
+		}
+		refused = cmp.Or(refused, refusal)
 	}
 	return refused
 }

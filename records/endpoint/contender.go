@@ -155,16 +155,5 @@ func (c *Contender) RecordType() string {
 	if c.Steers() {
 		return "CNAME"
 	}
-	kind := "A"
-	for _, l := range c.Targets.Leaves {
-		switch {
-		case len(l.V4) > 0:
-			return "A"
-		case len(l.V6) > 0:
-			kind = "AAAA"
-		case len(l.Hostnames) > 0 && kind == "A":
-			kind = "CNAME"
-		}
-	}
-	return kind
+	return append(c.Targets.types(), "A")[0] // A for none
 }
