@@ -136,15 +136,10 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 		if !ok {
 			return
 		}
-		z := s.Zone(last.Target)
+		z := s.ZoneOf(last.Target, q.Type)
 		if z == nil {
 			q.trail.end(endElsewhere)
 			return // the client's resolver goes on
-		}
-		if q.Type == dns.TypeDS && z.Origin() == last.Target { // the parent's (rule 7.1)
-			if up, ok := rdata.Parent(last.Target); ok && s.Zone(up) != nil {
-				z = s.Zone(up)
-			}
 		}
 		if !flat && !q.within(z) {
 			q.trail.end(endSignedApart)

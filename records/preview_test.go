@@ -64,12 +64,8 @@ func answers(s *records.Snapshot, q records.Query) string {
 	var all []string
 	for i := range uint64(8) {
 		q.Random = i * 0x9e3779b97f4a7c15
-		zone := s.Zone(q.Name)
-		if off, end := dns.NextLabel(q.Name, 0); q.Type == dns.TypeDS && !end && zone.Origin() == q.Name && s.Zone(q.Name[off:]) != nil {
-			zone = s.Zone(q.Name[off:]) // which has it
-		}
 		var a records.Answer
-		s.Lookup(zone, &q, &a)
+		s.Lookup(s.ZoneOf(q.Name, q.Type), &q, &a)
 		var lines []string
 		for _, rr := range slices.Concat(a.Answer, a.Ns) {
 			if soa, ok := rr.(*dns.SOA); ok {

@@ -9,7 +9,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
@@ -45,10 +44,7 @@ func TestSigned(t *testing.T) {
 
 // lookUp asks the zone that has authority over the name.
 func lookUp(s *records.Snapshot, name string, qtype uint16, signed bool) *records.Answer {
-	z, a := s.Zone(name), new(records.Answer)
-	if up, ok := rdata.Parent(name); ok && qtype == dns.TypeDS && z.Origin() == name && s.Zone(up) != nil {
-		z = s.Zone(up)
-	}
+	z, a := s.ZoneOf(name, qtype), new(records.Answer)
 	s.Lookup(z, &records.Query{Name: name, Owner: name, Type: qtype, Signed: signed, Client: netip.MustParseAddr("10.1.0.7"), Locator: recordstest.Network, Random: uint64(qtype)}, a)
 	return a
 }

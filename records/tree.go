@@ -114,26 +114,12 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 
 // delegationSigners returns the DS records at the origin of z, which the zone above has and answers with; none for other
 // names.
-func (s *Snapshot) delegationSigners(z *zone.Zone, host string) (lines []string) {
-	if host != z.Origin() || host == "." {
-		return nil
+func (s *Snapshot) delegationSigners(z *zone.Zone, host string) []string {
+	up := s.ZoneOf(host, dns.TypeDS)
+	if n := up.Node(host); n != nil && up != z {
+		return texts(zone.OfType(n.Static, dns.TypeDS))
 	}
-	above := "."
-	if i, end := dns.NextLabel(host, 0); !end {
-		above = host[i:]
-	}
-	up := s.Zone(above)
-	if up == nil {
-		return nil
-	}
-	if n := up.Node(host); n != nil {
-		for _, set := range n.Static {
-			if set.Type == dns.TypeDS {
-				lines = append(lines, texts(set.RRs)...)
-			}
-		}
-	}
-	return lines
+	return nil
 }
 
 // groups describes the groups of a pool as they are seen from a host.

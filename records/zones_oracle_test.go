@@ -290,12 +290,8 @@ func (o *oracle) redirect(r *reply, name, owner string, dname []string, qtype ui
 
 // seen asks the snapshot.
 func (o *oracle) seen(s *records.Snapshot, name string, qtype uint16) *reply {
-	zone := s.Zone(name)
-	if up, _ := rdata.Parent(name); qtype == dns.TypeDS && zone.Origin() == name && s.Zone(up) != nil {
-		zone = s.Zone(up)
-	}
 	var a records.Answer
-	s.Lookup(zone, &records.Query{Name: name, Owner: name, Type: qtype}, &a)
+	s.Lookup(s.ZoneOf(name, qtype), &records.Query{Name: name, Owner: name, Type: qtype}, &a)
 	lines := func(rrs []dns.RR) (all []string) {
 		for _, rr := range rrs {
 			h := rr.Header()

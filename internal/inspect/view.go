@@ -142,22 +142,11 @@ func ParseClient(text string) (netip.Addr, error) {
 	return a.Unmap(), nil
 }
 
-// zone returns the zone that answers for a type at a name: for DS the one above a cut (RFC 4035
-// §3.1.4.1).
+// zone returns the zone that answers for a type at a name.
 func (v *View) zone(name string, rtype uint16) (*records.Zone, error) {
-	z := v.Snapshot.Zone(name)
+	z := v.Snapshot.ZoneOf(name, rtype)
 	if z == nil {
 		return nil, missing("name", "%s lies in no zone that is served here: the zones are %s", trim(name), v.zoneNames())
-	}
-	if rtype == dns.TypeDS && z.Origin() == name && name != "." {
-		labels := dns.Split(name)
-		above := "."
-		if len(labels) > 1 {
-			above = name[labels[1]:]
-		}
-		if up := v.Snapshot.Zone(above); up != nil {
-			return up, nil
-		}
 	}
 	return z, nil
 }

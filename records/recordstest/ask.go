@@ -144,7 +144,7 @@ var Network = func() geo.Locator {
 // Reply answers a question from a snapshot in the way of a server of some zones: nil where they do not hold the name.
 func Reply(s *records.Snapshot, zones []string, m *dns.Msg, from string, locator geo.Locator, random uint64) *dns.Msg {
 	name := strings.ToLower(m.Question[0].Name)
-	z := zoneOf(s, name, m.Question[0].Qtype)
+	z := s.ZoneOf(name, m.Question[0].Qtype)
 	if z == nil || zones != nil && !slices.ContainsFunc(zones, func(o string) bool { return dns.IsSubDomain(o, z.Origin()) }) {
 		return nil
 	}
@@ -185,17 +185,6 @@ func Reply(s *records.Snapshot, zones []string, m *dns.Msg, from string, locator
 		r.Extra = append(r.Extra, own)
 	}
 	return r
-}
-
-// zoneOf returns the zone that answers for a name: DS at a cut is the parent's, where it is served (RFC 4035 §3.1.4.1).
-func zoneOf(s *records.Snapshot, name string, qtype uint16) *records.Zone {
-	z := s.Zone(name)
-	if above, ok := rdata.Parent(name); ok && z != nil && qtype == dns.TypeDS && z.Origin() == name {
-		if up := s.Zone(above); up != nil {
-			return up
-		}
-	}
-	return z
 }
 
 // Ask asks the newest snapshot one question, in the form of a section ask, and returns what is seen, a record a line.

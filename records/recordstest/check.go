@@ -239,7 +239,7 @@ func Facts(s *records.Snapshot) map[string]string {
 				Random: uint64(i+j) * 0x9e3779b97f4a7c15, Signed: j%2 == 1,
 			}
 			var a records.Answer
-			s.Lookup(zoneOf(s, name, qtype), &q, &a)
+			s.Lookup(s.ZoneOf(name, qtype), &q, &a)
 			f["answer "+name+" "+dns.Type(qtype).String()] = answer(&a)
 		}
 	}

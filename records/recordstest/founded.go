@@ -62,7 +62,7 @@ func dataOf(s *records.Snapshot, name string, rec *api.Record) dns.RR {
 	if !slices.Contains(written, rtype) {
 		return nil
 	}
-	origin := zoneOf(s, name, rtype).Origin()
+	origin := s.ZoneOf(name, rtype).Origin()
 	rr, ok := dns.NewZoneParser(strings.NewReader(name+" 60 IN "+rec.Type+" "+rec.RData+"\n"), origin, "").Next()
 	if !ok {
 		return nil
@@ -75,7 +75,7 @@ func isGiven(s *records.Snapshot, name, rtype, text string) bool {
 	t := dns.StringToType[rtype]
 	q := records.Query{Name: name, Owner: name, Type: t, Locator: Network}
 	var a records.Answer
-	s.Lookup(zoneOf(s, name, t), &q, &a)
+	s.Lookup(s.ZoneOf(name, t), &q, &a)
 	return slices.ContainsFunc(slices.Concat(a.Answer, a.Ns, a.Extra), func(rr dns.RR) bool {
 		return rr.Header().Rrtype == t && strings.EqualFold(rr.Header().Name, name) && strings.EqualFold(strings.TrimPrefix(rr.String(),
 			rr.Header().String()), text)

@@ -52,7 +52,7 @@ func invariants(s *records.Snapshot) (all []string) {
 				Random: uint64(i) * 0x9e3779b97f4a7c15,
 			}
 			var a records.Answer
-			z := zoneOf(s, name, qtype)
+			z := s.ZoneOf(name, qtype)
 			s.Lookup(z, &q, &a)
 			if bad := CheckAnswer(&q, &a); bad != "" {
 				wrong("%s %s: %s: %s", name, dns.Type(qtype), bad, answer(&a))

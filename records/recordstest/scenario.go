@@ -165,7 +165,7 @@ func (s *Scenario) explain(section string) []byte {
 		asked := records.Query{Name: question.Name, Owner: question.Name, Type: question.Qtype, Locator: Network}
 		asked.Client, _ = netip.ParseAddr(q.From)
 		var a records.Answer
-		text, err := yaml.Marshal(snap.Explain(zoneOf(snap, question.Name, question.Qtype), &asked, &a))
+		text, err := yaml.Marshal(snap.Explain(snap.ZoneOf(question.Name, question.Qtype), &asked, &a))
 		if err != nil {
 			s.T.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
@@ -83,6 +85,17 @@ func (s *View) Zone(name string) *zone.Zone {
 		return s.Served[i]
 	}
 	return nil
+}
+
+// ZoneOf returns the zone that answers for a type at a name; nil for none. At the origin of a zone it is for DS the one above,
+// where that is served here (RFC 4035 §3.1.4.1).
+func (s *View) ZoneOf(name string, rtype uint16) *zone.Zone {
+	if rtype == dns.TypeDS {
+		if up := s.Table.Above(name); up != nil {
+			return s.Zone(up.Origin)
+		}
+	}
+	return s.Zone(name)
 }
 
 // Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
