@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -55,11 +57,12 @@ func matchPattern(pattern, name string) bool {
 	}
 	rest, many := strings.CutPrefix(pattern, rdata.Wildcard)
 	for { // from the right
-		wanted, label := lastLabel(rest), lastLabel(name)
-		if !matchLabel(wanted, label) {
+		p, _ := dns.PrevLabel(rest, 1)
+		n, _ := dns.PrevLabel(name, 1)
+		if !matchLabel(rest[p:], name[n:]) {
 			return false
 		}
-		rest, name = withoutLast(rest, wanted), withoutLast(name, label)
+		rest, name = rest[:max(p-1, 0)], name[:max(n-1, 0)]
 		switch {
 		case rest == "":
 			return (name == "") != many
@@ -67,28 +70,6 @@ func matchPattern(pattern, name string) bool {
 			return false
 		}
 	}
-}
-
-// lastLabel returns the last label of a name that has no final dot.
-func lastLabel(name string) string {
-	for at := len(name) - 1; at >= 0; at-- {
-		if name[at] != '.' {
-			continue
-		}
-		escapes := 0
-		for at-escapes > 0 && name[at-escapes-1] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 { // else the dot is part of a label (RFC 1035 §5.1)
-			return name[at+1:]
-		}
-	}
-	return name
-}
-
-// withoutLast returns name without its last label, and the dot before it.
-func withoutLast(name, last string) string {
-	return strings.TrimSuffix(name[:len(name)-len(last)], ".")
 }
 
 // matchLabel reports whether a pattern, in which `*` stands for any characters, matches a
