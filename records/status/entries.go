@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -16,7 +17,6 @@ import (
 const (
 	maxEntries     = 1000
 	maxEntriesSize = 768 << 10 // octets of them in JSON
-	entrySize      = 80        // of those, what each takes beside its texts
 )
 
 // Entries returns what a Zone's status.entries should hold, made for the caller: the records of
@@ -30,7 +30,8 @@ func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 	size := 0
 	add := func(rr dns.RR) bool {
 		e := entryText(rr)
-		if size += entrySize + jsonSize(e.FQDN) + jsonSize(e.RData); len(entries) == maxEntries || size > maxEntriesSize {
+		text, _ := json.Marshal(e) // as long as it is in a status: the names of the fields differ in case alone
+		if size += len(text) + len(","); len(entries) == maxEntries || size > maxEntriesSize {
 			more = true
 			return false
 		}
@@ -47,22 +48,6 @@ func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 		}
 	}
 	return entries, more
-}
-
-// jsonSize returns how many octets a text takes in JSON, as API servers write it: some take
-// six.
-func jsonSize(text string) (n int) {
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c < ' ' || c == '<' || c == '>' || c == '&':
-			n += 6
-		case c == '"' || c == '\\':
-			n += 2
-		default:
-			n++
-		}
-	}
-	return n
 }
 
 // zoneOfObject returns the zone that a Zone is served as; nil for none.
