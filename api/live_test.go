@@ -3,7 +3,6 @@ package api_test
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -69,19 +68,5 @@ func live(i int) map[api.Kind][]byte {
 	return map[api.Kind][]byte{
 		api.KindGateway: liveGateway(i), api.KindDNSPolicy: livePolicy(i), api.KindProbe: liveProbe(i), api.KindZone: liveZone(i),
 		api.KindRecord: liveRecord(i), api.KindDNSRecord: liveDNSRecord(i),
-	}
-}
-
-func BenchmarkDecode(b *testing.B) {
-	for kind, text := range live(1) {
-		b.Run(kind.String(), func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := decoders[kind](text); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
