@@ -59,11 +59,9 @@ func TestUselessProbes(t *testing.T) {
 		}
 		s := w.Step(t)
 		before, useless := recordstest.Facts(s), 0
-		for name, p := range s.Objects().Clusters[0].Probes.All() {
-			if s.ProbeProblem(p) != "" {
-				w.Apply(t, "delete probe "+name)
-				useless++
-			}
+		for p := range s.ProbeProblems(recordstest.Probes(s)) {
+			w.Apply(t, "delete probe "+p.Name)
+			useless++
 		}
 		for key, is := range recordstest.Facts(w.Step(t)) {
 			if was := before[key]; strings.HasPrefix(key, "answer ") && is != was {

@@ -261,14 +261,14 @@ func Facts(s *records.Snapshot) map[string]string {
 				f["affected "+c.Name+" "+name] = fmt.Sprint(*v)
 			}
 		}
-		for name, p := range c.Probes.All() {
-			f["probe "+c.Name+" "+name] = s.ProbeProblem(p)
-		}
 		for name := range c.Policies.All() {
 			if v := s.StatusNow(c.Name, name); v != nil {
 				f["status "+c.Name+" "+name] = fmt.Sprint(*v)
 			}
 		}
+	}
+	for p, why := range s.ProbeProblems(Probes(s)) {
+		f["probe "+p.Cluster+" "+p.Name] = why
 	}
 	for group := range s.Groups() {
 		if has := maps.Collect(s.Owners(group)); len(has) > 0 { // a group may be there for a vacancy alone

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // change changes the stage by lines of World.Apply, which only a stage without a server can.
@@ -48,6 +49,16 @@ func (s *Scenario) health(string) []byte {
 	return out.Bytes()
 }
 
+// Probes returns the probes of all clusters.
+func Probes(s *records.Snapshot) (all []*api.HealthCheckProbe) {
+	for _, c := range s.Objects().Clusters {
+		for _, p := range c.Probes.All() {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
 // checks writes down the targets, and what each probe by hand is told.
 func (s *Scenario) checks(string) []byte {
 	var lines []string
@@ -63,12 +74,8 @@ func (s *Scenario) checks(string) []byte {
 		lines = append(lines, line)
 	}
 	slices.Sort(lines)
-	for _, c := range snap.Objects().Clusters {
-		for name, p := range c.Probes.All() {
-			if why := snap.ProbeProblem(p); why != "" {
-				lines = append(lines, c.Name+" "+name+": "+why)
-			}
-		}
+	for p, why := range snap.ProbeProblems(Probes(snap)) {
+		lines = append(lines, p.Cluster+" "+p.Name+": "+why)
 	}
 	return []byte(strings.Join(lines, "\n") + "\n")
 }

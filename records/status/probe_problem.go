@@ -11,17 +11,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// ProbeProblem says why a probe has no effect, in a sentence for its owner; "" where
-// it has one, or what could give it one is not listed.
-func (s *View) ProbeProblem(p *api.HealthCheckProbe) string {
-	for _, problem := range s.ProbeProblems([]*api.HealthCheckProbe{p}) {
-		return problem
-	}
-	return ""
-}
-
-// ProbeProblems yields those of the probes that have no effect, each with what
-// ProbeProblem says of it. It takes one look at each namespace.
+// ProbeProblems yields those of the probes that have no effect, though what could give them one is listed, each with why, in a
+// sentence for its owner. It takes one look at each namespace.
 func (s *View) ProbeProblems(probes []*api.HealthCheckProbe) iter.Seq2[*api.HealthCheckProbe, string] {
 	return func(yield func(*api.HealthCheckProbe, string) bool) {
 		b := s.reader()
