@@ -107,7 +107,7 @@ func (o *object) readEndpoint(in *api.Cluster, name string, _ *api.DNSPolicy) (o
 // record decides whether a DNSRecord is served here, and in which zone (rule 6.10).
 func (o *object) record(rec *api.DNSRecord) {
 	zone, named := ZoneNameOf(rec)
-	origin, err := rdata.Canonical(absolute(zone))
+	origin, err := rdata.Canonical(zone)
 	root, rootErr := rdata.Canonical(rec.RootHost)
 	o.FQDN = root // "" where that is no name
 	o.Child = RecordParent(rec).Name != ""
@@ -145,14 +145,6 @@ func ZoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
 		return rec.ZoneID, true
 	}
 	return zone, named
-}
-
-// absolute returns a name with its final dot.
-func absolute(name string) string {
-	if name == "" || name[len(name)-1] == '.' {
-		return name
-	}
-	return name + "."
 }
 
 // publisher is one object with endpoints, with what it publishes apart from its contenders

@@ -39,6 +39,7 @@ var (
 	errHostNumber = errors.New("the last label is a number, as in an IP address")
 	errHostChar   = errors.New("invalid hostname: labels hold letters, digits and inner hyphens; a wildcard is the whole first label")
 	errURL        = errors.New("it is a URL: write the host name alone")
+	errEscape     = errors.New("it is not a domain name: the backslash at its end escapes nothing")
 )
 
 // Host returns a listener's hostname as a lower-case name with a final dot. It takes what the
@@ -102,7 +103,11 @@ func Target(text string) (string, error) {
 // Canonical returns the one spelling that a name has in snapshots: lower case, with a final dot, and escapes as they are
 // where a query is read (RFC 1035 §5.1). Unlike Host it takes every name that DNS has.
 func Canonical(text string) (string, error) {
-	name, wrong := api.CanonicalName(dns.Fqdn(text))
+	full := dns.Fqdn(text)
+	if !dns.IsFqdn(full) { // the last dot is part of a label
+		return "", errEscape
+	}
+	name, wrong := api.CanonicalName(full)
 	if wrong != "" {
 		return "", errors.New("it " + wrong)
 	}
@@ -124,6 +129,9 @@ func Base(host string) string { return strings.TrimPrefix(host, Wildcard) }
 func Below(origin, relative string) (string, error) {
 	if relative == "@" {
 		return origin, nil
+	}
+	if !dns.IsFqdn(relative + ".") {
+		return "", errEscape
 	}
 	return Canonical(relative + "." + strings.TrimSuffix(origin, "."))
 }

@@ -57,6 +57,23 @@ func TestHost(t *testing.T) {
 	}
 }
 
+// TestLastBackslash: one that escapes nothing made the dot behind it part of the label.
+func TestLastBackslash(t *testing.T) {
+	for _, c := range []struct{ in, name, below string }{
+		{`a\`, "", ""},
+		{`a\\\`, "", ""},
+		{`a\\`, `a\\.`, `a\\.c.`},
+		{`a\.`, `a\..`, `a\..c.`},
+		{`A.b\046`, `a.b\..`, `a.b\..c.`},
+	} {
+		name, err := Canonical(c.in)
+		below, belowErr := Below("c.", c.in)
+		if name != c.name || below != c.below || (err == nil) != (name != "") || (belowErr == nil) != (below != "") {
+			t.Errorf("Canonical(%q) is %q, %v, and below c. it is %q, %v", c.in, name, err, below, belowErr)
+		}
+	}
+}
+
 func TestIsSubdomain(t *testing.T) {
 	for _, c := range []struct {
 		zone, name string
