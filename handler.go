@@ -33,7 +33,7 @@ func (k *Kuadrant) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Ms
 	return k.serve(ctx, w, r, &l)
 }
 
-// serve does with a query what l says.
+// serve replies as l decided, or calls the next plugin.
 func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup) (int, error) {
 	switch l.outcome {
 	case notOurs:

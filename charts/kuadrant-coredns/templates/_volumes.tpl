@@ -45,7 +45,7 @@
 - name: corefile
   configMap:
     name: {{ include "kuadrant.corefileName" . }}
-# The operator's words, in the key `overrides`; without it there are none.
+# Manual overrides, in the key `overrides`; without it there are none.
 - name: overrides
   configMap:
     name: {{ default (printf "%s-overrides" (include "kuadrant.fullname" .)) .Values.overrides.configMap }}

@@ -24,7 +24,7 @@ var Properties = map[string]Property{
 	"zone-namespaces":    {"who may have Zones that no other Zone delegates", "the namespace of the Lease; with `manifests` whoever may publish there", aNamespace, "[zones.md](zones.md#who-may-publish)"},
 	"geoip":              {"mmdb databases, asked in this order", "none: CoreDNS's *geoip* where it runs", "8 files", "[client-address.md](client-address.md)"},
 	"nets":               {"networks and their geo codes, asked first", "none", "one file; 1,048,576 lines of up to 4 KiB", "[client-address.md](client-address.md)"},
-	"override":           {"the operator's words on clusters, Gateways and targets", "none", "one file; 1 MiB", "[health.md](health.md#manual-overrides)"},
+	"override":           {"manual overrides for clusters, Gateways and targets", "none", "one file; 1 MiB", "[health.md](health.md#manual-overrides)"},
 	"guard":              {"how long names stay that would go by mistake", "5m", "0, which turns it off, to 24h", "[guard.md](guard.md)"},
 	"state":              {"where the last good objects, serials and health are kept", "not kept", "a directory; 1 GiB in it", "[state.md](state.md)"},
 	"console":            {"the page that shows what is answered, and its JSON API", "off", "an IP address or `localhost`, and a port; a token of 16 to 4096 printable characters, which is required off loopback", "[console.md](console.md)"},
