@@ -53,12 +53,13 @@ func (s *server) openConsole(cfg *engine.Options) (*consoleServer, error) {
 	return &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt))}, nil
 }
 
-// run serves until ctx ends, or the listener fails: that is told.
+// run serves until ctx ends, or the listener fails, which is logged.
 func (s *consoleServer) run(ctx context.Context) {
 	end := context.AfterFunc(ctx, func() { _ = s.server.Close() })
 	defer end()
 	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
-		log.Warningf("Console: nobody can connect to %s any more: %v: queries are answered; start the server anew to have the console back", s.listener.Addr(), err)
+		log.Warningf("console %s: not reachable any more: %v; queries are answered. Restart the server to have the console back",
+			s.listener.Addr(), err)
 	}
 }
 

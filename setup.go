@@ -310,7 +310,7 @@ func (i *instance) takeBack() error {
 		i.end()
 	case i.alive() && next != i:
 		if err := s.configure(i); err != nil {
-			log.Errorf("the Corefile of before cannot be read again after a reload that failed: %v; the options of the new one go on. Reload once more", err)
+			log.Errorf("reload: failed, and the options before cannot be restored: %v; those of the new Corefile stay in force. Reload again", err)
 			return nil
 		}
 	}

@@ -50,8 +50,8 @@ func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error)
 	// RFC 1982 §3.2: which of two serials is newer is not defined half a circle apart.
 	if newer := z.Serial() - serial; newer == 0 || newer > 1<<31 {
 		if newer != 0 && k.ahead.first(zone, k.engine.Now()) {
-			log.Warningf("A secondary has zone %s with serial %d, which is ahead of %d, the one here: it keeps its copy, which may be out of date, until that has passed it; "+
-				"force a whole transfer there, as with `rndc retransfer` or `knotc zone-retransfer`", zone, serial, z.Serial())
+			log.Warningf("zone %q: a secondary has serial %d, ahead of %d here; it keeps its copy until this serial has passed that. "+
+				"Force a full transfer there: `rndc retransfer` or `knotc zone-retransfer`", zone, serial, z.Serial())
 		}
 		return sendAll([]dns.RR{z.SOA()}), nil // RFC 1995 §2
 	}
@@ -107,7 +107,7 @@ func sendZone(z *records.Zone) <-chan []dns.RR {
 			select {
 			case ch <- part:
 			case <-stall.C:
-				log.Warningf("Transfer of zone %s given up: the client has read nothing for %v", z.Origin(), transferStall)
+				log.Warningf("zone %q: transfer given up: the client has read nothing for %v; it tries again by itself", z.Origin(), transferStall)
 				return
 			}
 		}

@@ -354,13 +354,13 @@ func TestTransferToOneThatIsAhead(t *testing.T) {
 		}
 		expect := func(when string, want ...string) {
 			t.Helper()
-			lines := slices.DeleteFunc(log.All(), func(line string) bool { return !strings.Contains(line, "A secondary has") })
+			lines := slices.DeleteFunc(log.All(), func(line string) bool { return !strings.Contains(line, "a secondary has") })
 			checkLines(t, when, lines[told:], want...)
 			told = len(lines)
 		}
 		line := func(zone string, ahead uint32) string {
 			serial := k.engine.Snapshot().Zone(zone).Serial()
-			return fmt.Sprintf("warning A secondary has zone %s with serial %d, which is ahead of %d, the one here", zone, serial+ahead, serial)
+			return fmt.Sprintf("warning zone %q: a secondary has serial %d, ahead of %d here", zone, serial+ahead, serial)
 		}
 		const one = "z0.example.com."
 		for _, ahead := range []uint32{0, 1 << 31, 1<<31 + 1, 1<<32 - 1} {

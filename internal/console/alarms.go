@@ -65,7 +65,7 @@ func (o *overview) alarmsOf(now time.Time) {
 		Items: items(s.Overrides, func(text string) alarmItem { return alarmItem{Text: text} }),
 	})
 	if s.TokenProblem != "" {
-		o.add(1, alarm{Head: "The console's token cannot be read", Why: "The token of before counts on: " + s.TokenProblem + "."})
+		o.add(1, alarm{Head: "The console's token cannot be read", Why: "The previous token stays in force: " + s.TokenProblem + "."})
 	}
 	if o.troubles != nil {
 		o.troubleAlarms(o.troubles)

@@ -84,7 +84,7 @@ func (c *console) caught(w http.ResponseWriter, r *http.Request) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
-	c.Logf("Console: a request for %.100q has failed: %v: please report this\n%s", r.URL.Path, p, debug.Stack())
+	c.Logf("console: a request for %.100q failed: %v: please report this\n%s", r.URL.Path, p, debug.Stack())
 	fail(w, r, http.StatusInternalServerError, "this should not have happened; the log of the server says more")
 }
 

@@ -100,7 +100,7 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, name string, m *m
 	p := &page{Title: m.title, Status: m.status, Version: c.Source.Server().Version, Data: m.data, Nav: navOf(r.URL.Path), Body: m.body}
 	body, err := render(name, p)
 	if err != nil {
-		c.Logf("Console: page %s: %v: please report this", name, err)
+		c.Logf("console: page %s: %v: please report this", name, err)
 		http.Error(w, "this should not have happened; the log of the server says more", http.StatusInternalServerError)
 		return
 	}

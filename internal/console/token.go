@@ -127,9 +127,9 @@ func (c *console) admits(r *http.Request) bool {
 	switch trouble, news := c.Token.refresh(time.Now()); {
 	case !news:
 	case trouble != "":
-		c.Logf("Console: the token of before counts on: %s", trouble)
+		c.Logf("console: the previous token stays in force: %s", trouble)
 	default:
-		c.Infof("Console: %s can be used again, and the token in it counts", c.Token.path)
+		c.Infof("console: %s can be used again; the token in it is in force", c.Token.path)
 	}
 	return c.Token.matches(r)
 }

@@ -258,8 +258,8 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	})
 	k.waiting = still
 	if k.roomless.Store(int64(left + more)); left+more > 0 {
-		k.w.told.once("room", "%d names find no room in ConfigMaps of namespace %s: their owners are not on record", left+more,
-			k.w.opts.Namespace)
+		k.w.told.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered, and age decides",
+			k.w.opts.Namespace, left+more)
 	}
 	var all error
 	for _, d := range owners {

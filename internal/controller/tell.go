@@ -120,7 +120,7 @@ func (t *told) note(part string, now trouble) (before trouble, full bool) {
 	case bounded && !known && len(*of) >= maxTold:
 		if t.overflown.IsZero() {
 			t.overflown = t.now()
-			t.warn("the log has named %d objects that could not be written; of more nothing is said for an hour", maxTold)
+			t.warn("log: %d objects that cannot be written are named; others are not logged for an hour", maxTold)
 		}
 		return none, true
 	default:

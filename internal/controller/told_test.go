@@ -106,7 +106,7 @@ func TestToldTooOften(t *testing.T) {
 		}
 		return len(*lines)
 	}
-	if n := fail(); n != maxTold+1 || !strings.Contains((*lines)[maxTold], "of more nothing is said") {
+	if n := fail(); n != maxTold+1 || !strings.Contains((*lines)[maxTold], "others are not logged") {
 		t.Errorf("%d lines, the last of which is %q", n, (*lines)[n-1])
 	}
 	now = now.Add(time.Minute)
