@@ -140,7 +140,7 @@ var (
 	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
 	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
 	leader          = describe("leader", "1 while this server is the one that writes back to a cluster, else 0.", "cluster")
-	unreadOwners    = describe("unread_owners", "Number of names on record whose owners cannot be read now: what only these know is SERVFAIL.")
+	unreadOwners    = describe("unread_owners", "Number of registered names whose owners cannot be read now: what only these know is SERVFAIL.")
 	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
 	roomlessNames   = describe("roomless_names", "Number of names that find no room in the registry of a cluster: age decides whose they are.", "cluster")
 	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")

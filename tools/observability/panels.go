@@ -107,7 +107,7 @@ var rows = []row{
 	{"Target health", []panel{
 		{
 			kind: "table", title: "Targets that are not up", unit: "none", width: 12, states: healthStates,
-			description: "Targets that a server finds down or has not decided about, as the server sees it that sees the worst. It is what checks find: the operator's word does not change it.",
+			description: "Targets that a server finds down or has not decided about, as the server sees it that sees the worst. It reports what checks find, not overrides.",
 			queries:     []query{{"", `min by (host, target) (` + plugin + `target_health{` + servers + `}) < 1`}},
 		},
 		{
@@ -218,7 +218,7 @@ var rows = []row{
 		},
 		{
 			kind: "stat", title: "Owners that cannot be read", unit: "none", width: 6, red: 1,
-			description: "Names on record whose owners cannot be read now. They are SERVFAIL, unless others share them.",
+			description: "Registered names whose owners cannot be read now. They are SERVFAIL, unless others share them.",
 			queries:     []query{{"", `max(` + plugin + `unread_owners{` + servers + `})`}},
 		},
 		{

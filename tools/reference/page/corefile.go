@@ -40,8 +40,8 @@ func Syntaxes(readme string) (all []Syntax, err error) {
 
 // scopes are the paragraphs of the README that lists of properties follow, and the headings here.
 var scopes = []struct{ paragraph, heading string }{
-	{"\nFor the whole process;", "For the whole process; written in one server block, or equal wherever written:"},
-	{"\nFor each zone;", "For each zone; equal wherever the zone stands:"},
+	{"\nFor the whole process;", "For the whole process; in one server block, or the same in each:"},
+	{"\nFor each zone;", "For each zone; the same wherever the zone is named:"},
 	{"\nFor each server block:", "For each server block:"},
 }
 
