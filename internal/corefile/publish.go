@@ -106,14 +106,15 @@ func checkPublish(o *engine.Options) error {
 		domains[line.Domain] = true
 	}
 	for _, line := range o.Publish {
-		zone := closest(zones, line.Domain)
-		if zone == "" || closest(domains, zone) != "" {
-			continue
+		for zone := range rdata.Ancestors(line.Domain) {
+			if !zones[zone] || closest(domains, zone) != "" {
+				continue
+			}
+			name := cmp.Or(strings.TrimSuffix(zone, "."), ".")
+			return o.At(publishKey(line)).Errorf("publish: %s is a part of the zone %s, and no line says who may publish in the rest of it: "+
+				"write `publish %s *` for every namespace, or `publish %s NAMESPACE...`",
+				strings.TrimSuffix(line.Domain, "."), name, name, name)
 		}
-		name := cmp.Or(strings.TrimSuffix(zone, "."), ".")
-		return o.At(publishKey(line)).Errorf("publish: %s is a part of the zone %s, and no line says who may publish in the rest of it: "+
-			"write `publish %s *` for every namespace, or `publish %s NAMESPACE...`",
-			strings.TrimSuffix(line.Domain, "."), name, name, name)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func TestCheckPublish(t *testing.T) {
 		{"open.test", "publish _acme-challenge.*.open.test certs", strings.ReplaceAll(says, "api.open.test", "_acme-challenge.*.open.test")},
 		{"open.test", "publish _acme-challenge.*.open.test certs\npublish open.test *", ""},
 		{"_msdcs.open.test", "publish _msdcs.open.test ad", ""},
-		{"open.test sub.open.test", "publish sub.open.test sub", ""},
+		{"open.test sub.open.test", "publish sub.open.test sub", strings.ReplaceAll(says, "api.open.test", "sub.open.test")},
+		{"open.test sub.open.test", "publish open.test shop", ""},
 		{"sub.open.test", "publish open.test shop", ""},
 		{"open.test", "publish opne.test api", ""}, // a warning
 	} {

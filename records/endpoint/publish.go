@@ -76,8 +76,7 @@ func mustName(rtype string) string {
 }
 
 // mayPublishIn returns what MayPublish does, in a zone of the Corefile that has no Zone: the lines `publish`
-// with the longest domain that name lies in decide. A zone that no line concerns is open to
-// all. rtype is "" for a Zone.
+// with the longest domain that name lies in decide. A zone that no line is about is open to all. rtype is "" for a Zone.
 func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *Problem {
 	if o.Open(origin) {
 		if grants(nil, rtype) {
@@ -90,11 +89,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 			return nil
 		}
 	}
-	closest := o.closestPublish(origin, name)
-	if closest == "" {
-		return Problemf(reasonNotAllowed, "no publish line of the Corefile lets anybody publish at %s, which lies in no Zone", TrimDot(name))
-	}
-	listed := false
+	closest, listed := o.closestPublish(origin, name), false
 	for _, p := range o.Publish {
 		if p.Domain == closest && isListed(p.Namespaces, m) {
 			if grants(p.Types, rtype) {
@@ -157,7 +152,7 @@ func (s *someNamespaces) add(list []string) {
 	}
 }
 
-// closestPublish returns the longest domain of a line `publish` that a name of a zone lies in, but for those that add; "" for none.
+// closestPublish returns the longest domain of a line `publish` that a name of a zone lies in, but for those that add.
 func (o *Options) closestPublish(origin, name string) (closest string) {
 	for _, p := range o.Publish {
 		if !p.adds(origin) && len(p.Domain) > len(closest) && p.covers(name) {
@@ -173,12 +168,10 @@ func isListed(namespaces []string, m *api.Meta) bool {
 	return !m.Apart && slices.Contains(namespaces, m.Namespace()) || slices.Contains(namespaces, "*")
 }
 
-// Open reports whether every namespace may publish in a zone that has no Zone: no line
-// `publish` is about a name in it, or above it.
+// Open reports whether every namespace may publish in a zone that has no Zone: no line `publish` is about its origin, without
+// which none may be about a part of it.
 func (o *Options) Open(origin string) bool {
-	return !slices.ContainsFunc(o.Publish, func(p Publish) bool {
-		return rdata.IsSubdomain(origin, p.Domain) || rdata.IsSubdomain(p.Domain, origin)
-	})
+	return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return rdata.IsSubdomain(p.Domain, origin) })
 }
 
 // Bound reports whether an object may publish at a name, which lies in the zone at, only where its namespace has the
