@@ -165,20 +165,17 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	if c.recorded {
 		c.ownerships = ownershipsOf(contenders, won)
 	}
-	if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == key }); i >= 0 {
-		c.baseOwner = contenders[i]
-	} else if c.recorded && c.zoneOf(key) >= 0 {
-		c.baseOwner = c.uncontended(key)
+	for _, name := range [...]string{key, endpoint.WildcardOf(key)} { // whoever has *.name has the certificate of name's _acme-challenge
+		if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == name }); i >= 0 {
+			c.baseOwner = contenders[i]
+		} else if c.recorded && c.zoneOf(key) >= 0 {
+			c.baseOwner = c.uncontended(name)
+		}
+		if c.baseOwner != nil {
+			break
+		}
 	}
 	if len(below)+len(namesBelow) > 0 {
-		below = slices.DeleteFunc(below, func(who *endpoint.Contender) bool {
-			above := c.above(who.Host)
-			if !owner.Strange(above, who.By) || !c.next.Opt.Bound(&c.zones[c.zoneOf(who.Host)].Zone, who.By, who.Host) {
-				return false
-			}
-			lost = append(lost, owner.Loss{Contender: who, Owner: above})
-			return true
-		})
 		contenders, wonBelow, lostBelow := c.decide(below, namesBelow)
 		won, lost = append(won, wonBelow...), append(lost, lostBelow...)
 		if c.recorded {
@@ -213,12 +210,21 @@ func (c *contest) above(name string) *endpoint.Contender {
 	return c.baseOwner
 }
 
-// decide decides which of some contenders, and of those of the records at their hosts and at names, are served. It returns all
-// of them in the order of precedence.
+// decide decides which of some contenders, and of those of the records at their hosts and at names, are served. It returns those
+// that the owner of the name above lets contend, in the order of precedence.
 func (c *contest) decide(of []*endpoint.Contender, names []string) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
-	contenders = c.registry.Order(c.withRecords(of, names))
-	won, lost = owner.Resolve(contenders)
-	return contenders, won, lost
+	contenders = slices.DeleteFunc(c.registry.Order(c.withRecords(of, names)), func(who *endpoint.Contender) bool {
+		above := c.above(who.Host)
+		if !owner.Strange(above, who.By) || !c.next.Opt.Bound(&c.zones[c.zoneOf(who.Host)].Zone, who.By, who.Host) {
+			return false
+		}
+		if !who.Vacant() { // else a void line
+			lost = append(lost, owner.Loss{Contender: who, Owner: above})
+		}
+		return true
+	})
+	won, lostHere := owner.Resolve(contenders)
+	return contenders, won, append(lost, lostHere...)
 }
 
 // putOwners names the owners of the hosts of a group, and no longer those of old.

@@ -191,7 +191,7 @@ func (r *Mutator) record() string {
 	where := pick(r, "a.example.com.", "b.a.example.com.", "*.a.example.com.", "ns1.example.com.", "ns1.a.example.com.", "example.com.",
 		"elsewhere.org.", "bad..example.com.", "@ in=n1/z1", "a in=n1/z1",
 		"ns1.a in=n1/z1", "@ in=n1/z2", "ns1 in=n1/z2", "b in=n2/z2", "deep in=n1/z1", "*.b.a.example.com.", `x\.y.a.example.com.`,
-		"x.*.a.example.com.", "_acme-challenge.a.example.com.")
+		"x.*.a.example.com.", "_acme-challenge.a.example.com.", "_acme-challenge.example.com.", "_a._b.b.a.example.com.", "*._x.a.example.com.")
 	if r.Klb {
 		where = pick(r, where, where, "x.klb.a.example.com.", "klb.a.example.com.", "q.klb.deep.example.com.", "z.default.klb.a.example.com.")
 	}
@@ -220,7 +220,7 @@ func (r *Mutator) endpoints() string {
 		}
 	}
 	for range r.IntN(3) {
-		at, data := pick(r, h, b, "txt."+b, "elsewhere.org"), r.data()
+		at, data := pick(r, h, b, "txt."+b, "elsewhere.org", "_acme-challenge."+b), r.data()
 		if r.Klb {
 			at = pick(r, at, at, "klb."+b, "x.klb."+b)
 		}
@@ -286,14 +286,14 @@ func (r *Mutator) provider() string {
 
 func (r *Mutator) registry() string {
 	key := pick(r, "a.example.com.", "*.a.example.com.", "b.a.example.com.", "deep.example.com.", "example.com.", "zone:a.example.com.",
-		"zone:b.a.example.com.")
+		"zone:b.a.example.com.", "_acme-challenge.a.example.com.", "_a._b.b.a.example.com.")
 	if r.IntN(3) == 0 {
 		return "owner " + key
 	}
-	kind := pick(r, "DNSPolicy", "DNSPolicy", "Zone", "DNSRecord", "DNSEndpoint")
+	kind := pick(r, "DNSPolicy", "DNSPolicy", "Zone", "DNSRecord", "DNSEndpoint", "Record")
 	name := map[string]string{
 		"DNSPolicy": pick(r, "n1/", "n2/") + r.gateway(), "Zone": r.name("z"), "DNSRecord": r.name("e"),
-		"DNSEndpoint": r.name("e"),
+		"DNSEndpoint": r.name("e"), "Record": r.name("r"),
 	}[kind]
 	return fmt.Sprintf("owner %s c%d %s %s", key, 1+r.IntN(3), kind, name) + r.maybe(6, "secret=%s", pick(r, "provider", "gone"))
 }

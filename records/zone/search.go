@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -23,22 +24,28 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 	}
 	for off, end := dns.NextLabel(name, 0); !end; off, end = dns.NextLabel(name, off) {
 		if n, ok := z.Nodes.Get(name[off:]); ok && !n.Unserved {
-			return z.covering(n.wild, name), nil // of the closest encloser
+			return z.covering(n, name), nil // of the closest encloser
 		}
 	}
 	if n, _ := z.Nodes.Get("."); n != nil {
-		return z.covering(n.wild, name), nil
+		return z.covering(n, name), nil
 	}
 	return nil, nil
 }
 
-// covering returns the wildcard that answers for a name which has no node: none where the
-// name is one of those that name the owners of hosts: only the server puts records there (rule 5.8).
-func (z *Zone) covering(wild *Node, name string) *Node {
-	if wild == nil || z.TellsOwner(name) {
+// covering returns the wildcard below a node that answers for a name which has none: nil where the name is one of those that name
+// the owners of hosts, since only the server puts records there (rule 5.8), and where it begins with _ and another namespace has
+// the name above (rule 5.9).
+func (z *Zone) covering(n *Node, name string) *Node {
+	switch {
+	case n.wild == nil, z.TellsOwner(name):
 		return nil
+	case name[0] == '_':
+		if by := ownerAt(n.wild.Name, z.Nodes, &z.owned); by != nil && owner.Strange(ownerAbove(name, z.Nodes, &z.owned), by.By) {
+			return nil
+		}
 	}
-	return wild
+	return n.wild
 }
 
 // TurnOf returns the first node on the way from the apex to name that ends a search for

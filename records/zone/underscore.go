@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -20,20 +21,33 @@ func (n *Node) owner() *endpoint.Contender {
 	return owner.OfRecords(n.Name, n.Records)
 }
 
-// aboveOf returns the owner of the name above the labels of n that begin with _, where a Record is bound to it; nil for none.
+// aboveOf returns the owner of the name above the labels of n that begin with _ where a Record is bound to it; nil for none.
 func aboveOf(n *Node, names getter[*Node], owned *edited[Ownership]) *endpoint.Contender {
 	if !slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool { return r.Bound }) {
 		return nil // by far the most
 	}
-	if by, _ := owned.Get(endpoint.GroupKey(n.Name)); by.By != nil {
-		return by.By
-	}
-	above, _ := names.Get(endpoint.GroupKey(n.Name))
-	return above.owner()
+	return ownerAbove(n.Name, names, owned)
 }
 
-// renewBelow has the names below one settled anew at which Records may be bound to its owner.
+// ownerAbove returns the owner of the name above the labels of another one that begin with _; where nobody has it, that of the wildcard
+// directly below it; nil for none.
+func ownerAbove(name string, names getter[*Node], owned *edited[Ownership]) *endpoint.Contender {
+	key := endpoint.GroupKey(name)
+	return cmp.Or(ownerAt(key, names, owned), ownerAt(endpoint.WildcardOf(key), names, owned))
+}
+
+// ownerAt returns the owner of a name; nil for none.
+func ownerAt(name string, names getter[*Node], owned *edited[Ownership]) *endpoint.Contender {
+	if by, _ := owned.Get(name); by.By != nil {
+		return by.By
+	}
+	n, _ := names.Get(name)
+	return n.owner()
+}
+
+// renewBelow has the names below one, or below that of a wildcard, settled anew at which Records may be bound to its owner.
 func (e *Edit) renewBelow(name string) {
+	name = cmp.Or(rdata.Base(name), ".")
 	if !e.served() || endpoint.Underscored(name) {
 		return // all are new, or no Record is bound to the owner of the name
 	}
