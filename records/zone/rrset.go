@@ -116,7 +116,6 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 	byAge := slices.Clone(records)
 	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // those of one object stay in its order
 	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
-	first := at.First(byAge)
 	var alias, dname *endpoint.Record // the first of their type
 	var other *endpoint.Record        // the first of another type than CNAME
 	n := 0
@@ -129,9 +128,8 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 			lose(r, owner.NotBelow(at.Above, &r.Record.Meta))
 		case at.Owner != nil && (endpoint.Steered(rtype) || at.Alias && r.Origin > 0):
 			lose(r, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
-		case !r.Beside && (at.By != nil && !r.Record.SameNamespace(at.By.By) ||
-			at.By == nil && first != nil && !r.Record.SameNamespace(&first.Record.Meta)):
-			lose(r, at.stranger(r, first))
+		case !r.Beside && at.By != nil && !r.Record.SameNamespace(at.By.By):
+			lose(r, at.stranger(r))
 		case at.reserved() && endpoint.Steered(rtype):
 			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
 				"%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(r.Name)))
@@ -159,13 +157,10 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 	})
 }
 
-// stranger says that another namespace has the name of a Record; first is the oldest Record of that one there, nil for none.
-func (at *Others) stranger(r, first *endpoint.Record) *endpoint.Problem {
-	switch {
-	case at.Owner != nil:
+// stranger says that another namespace has the name of a Record.
+func (at *Others) stranger(r *endpoint.Record) *endpoint.Problem {
+	if at.Owner != nil {
 		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
-	case first != nil:
-		return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(r))
 	}
 	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.By.Owns("the name", &r.Record.Meta))
 }
