@@ -120,12 +120,10 @@ func elsewhere(c *api.Cluster, ref api.Ref) bool {
 		p, ok := c.Policies.Get(ref.Name)
 		return ok && endpoint.Refused(p) == "" && !p.Provider.ServedHere()
 	case api.KindDNSRecord:
-		r, ok := c.DNSRecords.Get(ref.Name)
-		if !ok {
-			return false
+		if r, ok := c.DNSRecords.Get(ref.Name); ok {
+			_, named := endpoint.ZoneNameOf(r)
+			return !named
 		}
-		_, named := endpoint.ZoneNameOf(r)
-		return !named
 	}
 	return false
 }
