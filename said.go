@@ -166,35 +166,46 @@ func newProbes(before, now *records.Snapshot) (all []*api.HealthCheckProbe) {
 	return all
 }
 
-// becomes reports whether the kinds for which of holds are listed of all clusters now, and were not before.
-func becomes(before, now *records.Snapshot, of func(api.Kind) bool) bool {
-	listed := func(snap *records.Snapshot) bool {
-		for _, c := range snap.Objects().Clusters {
-			for k := range api.NumKinds {
-				if of(k) && !c.Listings[k].Complete() {
-					return false
-				}
+// listed reports whether all clusters have listed the kinds for which of holds; snap may be nil, which has nothing listed.
+func listed(snap *records.Snapshot, of func(api.Kind) bool) bool {
+	return snap != nil && !slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool {
+		for k := range api.NumKinds {
+			if of(k) && !c.Listings[k].Complete() {
+				return true
 			}
 		}
-		return true
-	}
-	return listed(now) && (before == nil || !listed(before))
+		return false
+	})
 }
 
-// openZones says, once, in which zones every namespace may publish (rule 5.1): when all clusters have listed their Zones, each of
-// which may close one.
+// openZones says of each zone once, when it becomes so, that every namespace may publish in it (rule 5.1): not before all clusters
+// have listed their Zones, each of which may close one.
 func (s *said) openZones(before, now *records.Snapshot) {
-	if becomes(before, now, func(k api.Kind) bool { return k == api.KindZone }) {
-		for _, origin := range now.Open() {
+	isZone := func(k api.Kind) bool { return k == api.KindZone }
+	known := make(map[string]bool)
+	switch {
+	case !listed(now, isZone):
+		return
+	case listed(before, isZone):
+		if before.Table == now.Table {
+			return
+		}
+		for _, origin := range before.Open() {
+			known[origin] = true
+		}
+	}
+	for _, origin := range now.Open() {
+		if !known[origin] {
 			s.tell(&s.zones, "zone %q: any namespace may publish; restrict with `publish` or a Zone", origin)
 		}
 	}
 }
 
-// standIns says, once, for which zones of the Corefile nobody says who serves them, so that a name without an address stands in
+// standIns says, once, for which new zones of the Corefile nobody says who serves them, so that a name without an address stands in
 // (rule 6.8). It is no warning, since nobody may be sent here by name. Zones have a verdict of their own.
 func (s *said) standIns(before, now *records.Snapshot) {
-	if !becomes(before, now, api.Kind.HoldsNames) {
+	known := listed(before, api.Kind.HoldsNames)
+	if !listed(now, api.Kind.HoldsNames) || known && before.Table == now.Table {
 		return
 	}
 	ofObjects := make(map[string]bool)
@@ -208,6 +219,11 @@ func (s *said) standIns(before, now *records.Snapshot) {
 	for _, z := range now.Zones() {
 		if !z.StandsIn() || ofObjects[z.Origin()] {
 			continue
+		}
+		if known {
+			if _, served := before.Table.Index[z.Origin()]; served {
+				continue
+			}
 		}
 		var a records.Answer
 		now.Lookup(z, &records.Query{Name: z.Origin(), Owner: z.Origin(), Type: dns.TypeNS}, &a)

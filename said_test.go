@@ -161,7 +161,7 @@ func TestTargetsAreSummedUp(t *testing.T) {
 }
 
 // TestZonesOnce: what the Corefile leaves open of a zone is said once, when everything is listed that could say it: that
-// every namespace may publish (rule 5.1), and that a name stands in for its servers (rule 6.8).
+// every namespace may publish (rule 5.1), and that a name stands in for its servers (rule 6.8). After a reload it is said of what is new.
 func TestZonesOnce(t *testing.T) {
 	c := &api.Cluster{Name: "c", UID: "c"}
 	zones := c.Zones.Edit()
@@ -173,24 +173,32 @@ func TestZonesOnce(t *testing.T) {
 	}
 	opt.Zones[2].Nameservers = []records.Nameserver{{Name: "ns.elsewhere.example."}}
 	const open = "zone %q: any namespace may publish; restrict with `publish` or a Zone"
+	const bare = "zone %q: no `nameserver` is set; using ns.%s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`"
+	closed, more := *opt, *opt
+	closed.Publish = []records.Publish{{Domain: "bare.example.", Namespaces: []string{"ns"}}}
+	more.Zones = append(slices.Clone(opt.Zones), records.ZoneOptions{Origin: "more.example.", TTL: 60, LoadBalancedTTL: 300})
 	log := new(lines)
 	s := newSaid(log, func() {})
 	var before *records.Snapshot
 	for _, step := range []struct {
 		zones, others api.Listing
+		opt           *records.Options
 		want          []string
 	}{
-		{api.NotListed, api.NotListed, nil},
-		{api.Listed, api.NotListed, []string{fmt.Sprintf(open, "bare.example."), fmt.Sprintf(open, "named.example.")}},
-		{api.Listed, api.Listed, []string{"zone \"bare.example.\": no `nameserver` is set; using ns.bare.example. without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`"}},
-		{api.Listed, api.Listed, nil},
+		{api.NotListed, api.NotListed, opt, nil},
+		{api.Listed, api.NotListed, opt, []string{fmt.Sprintf(open, "bare.example."), fmt.Sprintf(open, "named.example.")}},
+		{api.Listed, api.Listed, opt, []string{fmt.Sprintf(bare, "bare.example.", "bare.example.")}},
+		{api.Listed, api.Listed, opt, nil},
+		{api.Listed, api.Listed, &closed, nil},
+		{api.Listed, api.Listed, opt, []string{fmt.Sprintf(open, "bare.example.")}},
+		{api.Listed, api.Listed, &more, []string{fmt.Sprintf(open, "more.example."), fmt.Sprintf(bare, "more.example.", "more.example.")}},
 	} {
 		now := *c
 		for k := range now.Listings {
 			now.Listings[k] = step.others
 		}
 		now.Listings[api.KindZone] = step.zones
-		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{&now}}, opt, time.Unix(1e9, 0))
+		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{&now}}, step.opt, time.Unix(1e9, 0))
 		s.Published(before, snap, 0)
 		got := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(line, "zone ") })
 		if !slices.Equal(got, step.want) {
