@@ -166,7 +166,8 @@ func TestNewProberIsGivenAllTargets(t *testing.T) {
 		}
 		f.send(c)
 		time.Sleep(time.Minute)
-		r.e.structure.next = r.e.Now().Add(time.Hour) // a structure was compiled just now
+		in := r.e.Snapshot().Input()
+		r.e.structure.aside = &aside{since: in.Unchanged()} // and takes its time
 		again := beginWith(t, "", r, func(_ *Engine, s *settings) { s.prober, s.opt = prober(&second), simpleOptions(60) }, f)
 		time.Sleep(time.Minute)
 		synctest.Wait()

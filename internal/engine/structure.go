@@ -70,7 +70,7 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 	if !snap.Behind() || s.aside != nil {
 		return
 	}
-	if wait := s.next.Sub(now); wait > 0 {
+	if wait := s.next.Sub(now); wait > 0 && snap.Opt == e.settings().opt { // new options wait for nothing
 		s.alarm.set(wait, e.wake.ring)
 		return
 	}
