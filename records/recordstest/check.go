@@ -1,6 +1,7 @@
 package recordstest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -119,17 +120,18 @@ func branch(before *records.Snapshot, in api.Objects, opt *records.Options, now 
 	in.Clusters = slices.Clone(in.Clusters)
 	for i, c := range in.Clusters {
 		less := *c
-		for _, ref := range c.Changed[:min(1, len(c.Changed))] {
+		changed := slices.SortedFunc(slices.Values(c.Changed), func(a, b api.Ref) int { // the same each time
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+		})
+		for _, ref := range changed[:min(1, len(changed))] {
 			less.Adopt(ref.Kind, new(api.Cluster), slices.Values([]string{ref.Name}))
 		}
 		in.Clusters[i] = &less
 	}
 	tried, fresh := records.Compile(before, in, opt, now), records.Compile(nil, in, opt, now)
-	for _, s := range [...]*records.Snapshot{tried, fresh} {
-		for key, target := range s.Checks().All() {
-			if known, ok := before.Checks().Get(key); ok && known.Cell.Load().Known() {
-				target.Cell.Set(known.Cell.Load().Found())
-			}
+	for key, target := range fresh.Checks().All() { // a check with new terms alone begins with what was known (rule 4.7)
+		if known, ok := tried.Checks().Get(key); ok && known.Cell.Load().Known() {
+			target.Cell.Set(known.Cell.Load().Found())
 		}
 	}
 	for _, d := range difference(Facts(tried), Facts(fresh)) {
