@@ -165,7 +165,7 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	if c.recorded {
 		c.ownerships = ownershipsOf(contenders, won)
 	}
-	for _, name := range [...]string{key, endpoint.WildcardOf(key)} { // whoever has *.name has the certificate of name's _acme-challenge
+	for _, name := range [...]string{key, rdata.WildcardOf(key)} { // whoever has *.name has the certificate of name's _acme-challenge
 		if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == name }); i >= 0 {
 			c.baseOwner = contenders[i]
 		} else if c.recorded && c.zoneOf(key) >= 0 {

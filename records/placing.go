@@ -85,7 +85,7 @@ func (c *compiler) touch(r *endpoint.Record) {
 
 // changeKnown has the group of that key made anew, where there is one, or may be for a vacancy.
 func (c *contest) changeKnown(key string) {
-	if _, ok := c.groups.Get(key); ok || c.registry.Keeps(key) {
+	if _, ok := c.groups.Get(key); ok || c.registry.Keeps(key) || c.registry.Keeps(rdata.WildcardOf(key)) {
 		c.changeOf(key)
 	}
 }

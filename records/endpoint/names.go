@@ -36,9 +36,6 @@ func GroupKey(host string) string {
 	return key
 }
 
-// WildcardOf returns the name of the wildcard directly below a name.
-func WildcardOf(name string) string { return rdata.Wildcard + strings.TrimPrefix(name, ".") }
-
 // Underscored reports whether a name lies below another one with labels that begin with _.
 func Underscored(name string) bool { return strings.HasPrefix(rdata.Base(name), "_") }
 

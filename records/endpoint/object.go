@@ -144,7 +144,7 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 		hosts := []string{e.Name}
 		if e.Inner {
 			n := o.set.closest(rdata.Base(e.Name)).ChainHost(e.Name)
-			hosts = slices.DeleteFunc([]string{n, rdata.Wildcard + n}, func(host string) bool { return !own[host] })
+			hosts = slices.DeleteFunc([]string{n, rdata.WildcardOf(n)}, func(host string) bool { return !own[host] })
 			if len(hosts) == 0 {
 				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s are of the chain of %[2]s: "+
 					"endpoints there need one at %[2]s or *.%[2]s in the same object", TrimDot(e.Name), TrimDot(n))

@@ -121,10 +121,8 @@ func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpo
 	return &endpoint.Contender{By: m, Kind: line.Kind, Host: host, Static: true, Registered: true, Targets: &endpoint.Targets{}}
 }
 
-// Keeps reports whether a name, or the wildcard below it, may be kept for a namespace.
-func (r *Registry) Keeps(name string) bool {
-	return !r.empty() && (r.Vacancy(name, nil) != nil || r.Vacancy(endpoint.WildcardOf(name), nil) != nil)
-}
+// Keeps reports whether a name may be kept for a namespace.
+func (r *Registry) Keeps(name string) bool { return r.Vacancy(name, nil) != nil }
 
 // MeetsVacancy reports whether a Record lies at a name that may be kept for another namespace.
 func (r *Registry) MeetsVacancy(rec *endpoint.Record) bool {

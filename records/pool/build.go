@@ -101,7 +101,7 @@ func (b *Builder) unread(c *endpoint.Contender) {
 	data, known := b.Names[klb]
 	others := known && len(data.Owner.Host) < len(c.Host)
 	if c.Kind != api.KindRecord && c.Kind != api.KindZone && b.Zone(klb) == b.Zone(c.Host) && !others {
-		names = append(names, klb, rdata.Wildcard+klb)
+		names = append(names, klb, rdata.WildcardOf(klb))
 	}
 	for _, name := range names {
 		if _, known := b.Names[name]; !known {

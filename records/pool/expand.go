@@ -66,7 +66,7 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
 	x.telling, x.budget = n, (maxExpand-reserves)*n
-	for _, host := range [reserves]string{h, rdata.Wildcard + h} {
+	for _, host := range [reserves]string{h, rdata.WildcardOf(h)} {
 		if c := x.at[host]; c != nil {
 			x.explore(c)
 		}

@@ -125,6 +125,9 @@ func Name(text string) (string, error) {
 // Base returns host less a leading "*.": H' of rule 2.3.
 func Base(host string) string { return strings.TrimPrefix(host, Wildcard) }
 
+// WildcardOf returns the name of the wildcard directly below a name.
+func WildcardOf(name string) string { return Wildcard + strings.TrimPrefix(name, ".") }
+
 // Below returns the name that relative is in origin; `@` is origin itself (rule 6.2).
 func Below(origin, relative string) (string, error) {
 	if relative == "@" {

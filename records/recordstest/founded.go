@@ -45,7 +45,7 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 		given := isGiven(s, key.name, rtype, key.text)
 		_, twin := told[said{key.name, key.text, !key.served}]
 		for up, ok := rdata.Parent(key.name); ok && given && !twin; up, ok = rdata.Parent(up) {
-			_, twin = told[said{rdata.Wildcard + up, key.text, true}]
+			_, twin = told[said{rdata.WildcardOf(up), key.text, true}]
 		}
 		if given != key.served && !twin && !(given && othersSay(s, key.name, rtype)) {
 			wrong("%s %s %s of %v: it is given to who asks: %v, and it is told: %v", key.name, rtype, key.text, objects, given, key.served)

@@ -33,7 +33,10 @@ func aboveOf(n *Node, names getter[*Node], owned *edited[Ownership]) *endpoint.C
 // directly below it; nil for none.
 func ownerAbove(name string, names getter[*Node], owned *edited[Ownership]) *endpoint.Contender {
 	key := endpoint.GroupKey(name)
-	return cmp.Or(ownerAt(key, names, owned), ownerAt(endpoint.WildcardOf(key), names, owned))
+	if by := ownerAt(key, names, owned); by != nil {
+		return by
+	}
+	return ownerAt(rdata.WildcardOf(key), names, owned)
 }
 
 // ownerAt returns the owner of a name; nil for none.
