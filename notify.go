@@ -279,7 +279,7 @@ func (n *notifier) note(l *listening, zone string, err error) {
 		n.warnf("NOTIFY of zone %s is not taken by %s: %s: it may lag behind until it asks by itself; more of this is not logged until it takes NOTIFY again", zone, b.to, b.why)
 	}
 	for _, to := range ended {
-		n.infof("notify %s: accepted again (zone %q)", to, zone)
+		n.infof("NOTIFY of zone %s is taken by %s again", zone, to)
 	}
 }
 

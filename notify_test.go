@@ -368,7 +368,7 @@ func TestNotifyOfTheDead(t *testing.T) {
 		n.Record("www-com", "www.example.com.", "A", "192.0.2.1")
 		n.publish()
 		n.expect(t, "both zones", "example.com. at 25s")
-		checkLines(t, "one of them is back", n.logged(), "notify 192.0.2.1:53: accepted again (zone \"example.com.\")")
+		checkLines(t, "one of them is back", n.logged(), "NOTIFY of zone example.com. is taken by 192.0.2.1:53 again")
 		for addr, times := range map[string]float64{one: 3, two: 5, lives: 0} {
 			if got := failures(t, addr) - before[addr]; got != times {
 				t.Errorf("%s: %v failures are counted, want %v", addr, got, times)
@@ -439,9 +439,9 @@ func TestASecondaryThatDiesLaterIsTold(t *testing.T) {
 		n.to.refuse(0, `rcode was "REFUSED"`, one, two)
 		step(4)
 		n.to.refuse(0, `"read udp: i/o timeout"`, two)
-		step(5, "notify 192.0.2.1:53: accepted again (zone \"example.org.\")")
+		step(5, "NOTIFY of zone example.org. is taken by 192.0.2.1:53 again")
 		n.to.refuse(0, "")
-		step(6, "notify 192.0.2.2:53: accepted again (zone \"example.org.\")")
+		step(6, "NOTIFY of zone example.org. is taken by 192.0.2.2:53 again")
 		n.to.refuse(0, "", one)
 		step(7, "NOTIFY of zone example.org. is not taken by 192.0.2.1:53: no reason is known: ")
 	})

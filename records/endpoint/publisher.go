@@ -109,7 +109,7 @@ func (o *object) record(rec *api.DNSRecord) {
 	zone, named := ZoneNameOf(rec)
 	origin, err := rdata.Canonical(zone)
 	root, rootErr := rdata.Canonical(rec.RootHost)
-	o.FQDN = root // "" where that is no name
+	o.FQDN = root // "" where there is an error
 	o.Child = RecordParent(rec).Name != ""
 	at := o.set.closest(rdata.Base(root))
 	switch {

@@ -32,7 +32,7 @@ func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
 	if z.StandsIn() {
 		none := endpoint.Problemf(endpoint.ReasonNoNameservers,
 			"no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.MName()))
-		v.Conditions = s.ready(none.And(said)) // what cannot be read may be what keeps its NS Records out
+		v.Conditions = s.ready(none.And(said))
 		return v
 	}
 	v.Conditions = served(v, said)
