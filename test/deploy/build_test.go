@@ -55,14 +55,15 @@ func TestClassicBuild(t *testing.T) {
 	}
 }
 
-// run runs a command in dir and returns what it prints.
-func run(t *testing.T, dir, name string, args ...string) string {
+// run runs a command in dir and returns what it prints to its standard output alone: go says on the other one what it downloads.
+func run(t testing.TB, dir, name string, args ...string) string {
 	t.Helper()
+	var told strings.Builder
 	cmd := exec.Command(name, args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
+	cmd.Dir, cmd.Stderr = dir, &told
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, told.String())
 	}
 	return string(out)
 }

@@ -3,7 +3,6 @@ package deploy
 import (
 	"context"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,12 +123,8 @@ func kustomize(t testing.TB, dir string) []*unstructured.Unstructured {
 	if text := kustomized[dir]; text != "" {
 		return kubetest.Parse(t, text)
 	}
-	out, err := exec.Command("go", "tool", "-modfile=tools/go.tool.mod", "kustomize", "build", dir).CombinedOutput()
-	if err != nil {
-		t.Fatalf("kustomize build %s: %v\n%s", dir, err, out)
-	}
-	kustomized[dir] = string(out)
-	return kubetest.Parse(t, string(out))
+	kustomized[dir] = run(t, ".", "go", "tool", "-modfile=tools/go.tool.mod", "kustomize", "build", dir)
+	return kubetest.Parse(t, kustomized[dir])
 }
 
 // rolesOf returns the roles and bindings among objects.
