@@ -1,8 +1,6 @@
 package records
 
 import (
-	"strings"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
@@ -35,13 +33,9 @@ func (c *compiler) publish() {
 
 // renewFrom renews the objects of a kind for which others count that have changed, less those that have been renewed.
 func (c *compiler) renewFrom(e *clusterEdit, p endpoint.Publisher, renewed map[api.Ref]bool) {
-	for _, source := range e.in.Changed {
-		if source.Kind != p.Source {
-			continue
-		}
-		namespace, _, _ := strings.Cut(source.Name, "/")
-		for name := range e.in.Names(p.Kind, namespace+"/") {
-			if ref := (api.Ref{Kind: p.Kind, Name: name}); !renewed[ref] && p.From(e.in, name, source.Name) {
+	for _, changed := range e.in.Changed {
+		for name := range p.From(e.in, changed) {
+			if ref := (api.Ref{Kind: p.Kind, Name: name}); !renewed[ref] {
 				renewed[ref] = true
 				c.renewPublisher(e, p.Kind, name)
 			}

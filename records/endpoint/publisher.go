@@ -1,6 +1,9 @@
 package endpoint
 
 import (
+	"iter"
+	"strings"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -11,15 +14,14 @@ type Publisher struct {
 	// read reads what an object of a cluster says, and of its health check into the policy that stands for it; ok is
 	// false where there is no object of that name.
 	read func(o *object, in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool)
-	// Source is the kind of the objects of the same namespace that are read too, and From reports whether one of
-	// these, which may have gone, counts for an object. From is nil where there are none.
-	Source api.Kind
-	From   func(in *api.Cluster, name, source string) bool
+	// From yields the objects for which another one counts, whatever that is: it has changed, and may have gone. It is nil
+	// where none counts.
+	From func(in *api.Cluster, changed api.Ref) iter.Seq[string]
 }
 
 // Publishers are all kinds of objects that have endpoints.
 var Publishers = [...]Publisher{
-	{Kind: api.KindDNSRecord, read: (*object).readRecord, Source: api.KindSecret, From: readsSecret},
+	{Kind: api.KindDNSRecord, read: (*object).readRecord, From: recordsOf},
 	{Kind: api.KindDNSEndpoint, read: (*object).readEndpoint},
 }
 
@@ -85,11 +87,20 @@ func (o *object) readRecord(in *api.Cluster, name string, policy *api.DNSPolicy)
 	return ok
 }
 
-// readsSecret reports whether a Secret is a DNSRecord's provider, or has the headers of its checks.
-func readsSecret(in *api.Cluster, name, secret string) bool {
-	rec, ok := in.DNSRecords.Get(name)
-	is := func(bare string) bool { return secret == rec.Namespace()+"/"+bare }
-	return ok && (is(rec.Provider.Name) || rec.HealthCheck != nil && is(rec.HealthCheck.HeadersSecret))
+// recordsOf yields the DNSRecords whose provider a Secret is, or of whose checks it has the headers.
+func recordsOf(in *api.Cluster, changed api.Ref) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if changed.Kind != api.KindSecret {
+			return
+		}
+		namespace, secret, _ := strings.Cut(changed.Name, "/")
+		for name, rec := range in.DNSRecords.Beginning(namespace + "/") {
+			counts := rec.Provider.Name == secret || rec.HealthCheck != nil && rec.HealthCheck.HeadersSecret == secret
+			if counts && !yield(name) {
+				return
+			}
+		}
+	}
 }
 
 // readEndpoint reads a DNSEndpoint.
