@@ -34,6 +34,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expectations of testdata/*.txtar with what was seen")
 
 func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "16") // scenarios wait for looks at directories, once a second
 	flag.Parse()
 	if !testing.Verbose() {
 		clog.Discard()

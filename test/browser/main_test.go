@@ -19,8 +19,8 @@ import (
 var (
 	// browser is the context of the browser; tabs are made from it.
 	browser context.Context
-	// coredns is the program under test: the one that KUADRANT_COREDNS names, or else one that is built.
-	coredns string
+	// coredns is the program under test.
+	coredns = os.Getenv("KUADRANT_COREDNS")
 	// pictures is where screenshots go.
 	pictures = filepath.Join("..", "..", "build", "screenshots")
 )
@@ -34,15 +34,20 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run starts the browser, and runs the tests. Where there is no browser, nothing is tested, which
-// is an error where the environment says that it has to be.
+// run starts the browser, and runs the tests. Without a program or a browser nothing is tested, which is an error where the
+// environment says that it has to be.
 func run(m *testing.M) (int, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
+		err = errors.New("chromium is not installed: it is in Debian's package chromium")
+	} else if coredns == "" {
+		err = errors.New("KUADRANT_COREDNS names no program: run `make browser`")
+	}
+	if err != nil {
 		if os.Getenv("KUADRANT_REQUIRE_BROWSER") == "1" {
-			return 1, errors.New("chromium is not installed: it is in Debian's package chromium")
+			return 1, err
 		}
-		fmt.Println("test/browser: skipped, as chromium is not installed: it is in Debian's package chromium")
+		fmt.Println("test/browser: skipped:", err)
 		return 0, nil
 	}
 	dir, err := os.MkdirTemp("", "browser")
@@ -52,12 +57,6 @@ func run(m *testing.M) (int, error) {
 	defer func() { _ = os.RemoveAll(dir) }()
 	if err := os.MkdirAll(pictures, 0o755); err != nil {
 		return 1, err
-	}
-	if coredns = os.Getenv("KUADRANT_COREDNS"); coredns == "" {
-		coredns = filepath.Join(dir, "coredns")
-		if out, err := exec.Command("go", "build", "-o", coredns, "../../cmd/coredns").CombinedOutput(); err != nil {
-			return 1, fmt.Errorf("build: %w\n%s", err, out)
-		}
 	}
 	end, err := startBrowser(path, filepath.Join(dir, "profile"))
 	if err != nil {
