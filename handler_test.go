@@ -189,7 +189,7 @@ func checkSubnet(t *testing.T, reply *dns.Msg, scope int, address string) {
 	}
 }
 
-// TestNotReady: nothing is known, so nothing is denied (rule 7.4, case N1).
+// TestNotReady: nothing is known, so nothing is denied (rule 7.4).
 func TestNotReady(t *testing.T) {
 	k := newPlugin(t, "kuadrant example.com {\nfallthrough\n}", "")
 	if k.Ready() {
@@ -293,7 +293,7 @@ func TestOtherQueries(t *testing.T) {
 	}
 }
 
-// TestLongestZone: of two zones of one Corefile the longer answers (case N22),
+// TestLongestZone: of two zones of one Corefile the longer answers,
 // and DS goes to the one above the cut.
 func TestLongestZone(t *testing.T) {
 	k := newPlugin(t, "kuadrant example.com shop.example.com", "", oneHost(t))
@@ -305,7 +305,7 @@ func TestLongestZone(t *testing.T) {
 	if got := reply.Ns[0].Header().Name; got != "example.com." {
 		t.Errorf("DS denied by %s, want example.com.", got)
 	}
-	// The host is an apex here: no CNAME may stand there (case F16).
+	// The host is an apex here: no CNAME may stand there.
 	reply, _ = ask(t, k, context.Background(), question("shop.example.com.", dns.TypeA))
 	if len(reply.Answer) != 1 || reply.Answer[0].Header().Rrtype != dns.TypeA {
 		t.Errorf("apex answered %v, want one address", reply.Answer)
@@ -439,7 +439,7 @@ func TestLongestZones(t *testing.T) {
 	}
 }
 
-// TestGeoQueriesDuringUpdates asks for a weightedGeo host from several places in parallel with changes of its objects (case N16): every
+// TestGeoQueriesDuringUpdates asks for a weightedGeo host from several places in parallel with changes of its objects: every
 // answer is whole, and one that the objects of some moment allow for the client's place.
 func TestGeoQueriesDuringUpdates(t *testing.T) {
 	const versions = 300

@@ -127,7 +127,7 @@ func (n *notifying) expect(t *testing.T, when string, want ...string) {
 	}
 }
 
-// TestNotify is case F11 by the clock: each zone once after the start, each change at once,
+// TestNotify goes by the clock: each zone once after the start, each change at once,
 // and many changes in a second together, the last of them too.
 func TestNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -272,7 +272,7 @@ func TestNotifyAfterReload(t *testing.T) {
 	})
 }
 
-// TestNotifyOnTheWire is case F11 through a whole CoreDNS: what `to` names is told of the
+// TestNotifyOnTheWire goes through a whole CoreDNS: what `to` names is told of the
 // zones of the block, over UDP, and of a zone below that comes.
 func TestNotifyOnTheWire(t *testing.T) {
 	to, got := notified(t)

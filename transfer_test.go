@@ -28,7 +28,7 @@ import (
 
 const toAll = "transfer {\nto *\n}"
 
-// TestTransfer is case F1, of a zone of the Corefile and of one that a Zone object brings
+// TestTransfer has whole zones transferred: one of the Corefile, and one that a Zone object brings
 // below it while the server runs; and what is not transferred.
 func TestTransfer(t *testing.T) {
 	s := serveZones(t, toAll, "")
@@ -54,7 +54,7 @@ func TestTransfer(t *testing.T) {
 	_, above := wholeZone(t, xfr(t, s.addr, axfrOf("example.org."), nil))
 	for line := range above {
 		if strings.HasPrefix(line, "www.sub.") || strings.Contains(line, "sub.example.org.") && strings.Contains(line, "SOA") {
-			t.Errorf("the zone above has %s", line) // case E4
+			t.Errorf("the zone above has %s", line) // rule 6.6
 		}
 	}
 	if len(above) != 11 {
@@ -80,7 +80,7 @@ func TestTransferTo(t *testing.T) {
 	}
 }
 
-// TestIncrementalTransfer is cases F5 to F8: serials that are equal, newer, in the journal
+// TestIncrementalTransfer asks with serials that are equal, newer, in the journal
 // and unknown; and those that no order is defined with (RFC 1982 §3.2).
 func TestIncrementalTransfer(t *testing.T) {
 	s := serveZones(t, toAll, "")
@@ -123,7 +123,7 @@ func TestIncrementalTransfer(t *testing.T) {
 	}
 }
 
-// TestTransferIsOneGeneration is case F10: what is transferred while the zone changes all
+// TestTransferIsOneGeneration: what is transferred while the zone changes all
 // the time is what was published under its serial. Each zone takes several messages.
 func TestTransferIsOneGeneration(t *testing.T) {
 	s := serveZones(t, toAll, "")
@@ -191,7 +191,7 @@ func TestTransferIsOneGeneration(t *testing.T) {
 	changes.Wait()
 }
 
-// TestTransferTSIG is case F13: with the tsig plugin, an unsigned request is refused, and
+// TestTransferTSIG: with the tsig plugin, an unsigned request is refused, and
 // every message of a signed one's answer is signed.
 func TestTransferTSIG(t *testing.T) {
 	const key, secret = "transfer.example.net.", "NoTCJU+DMqFWywaPyxSijrDEA/eC3nK0xi3AMEZuPVk="

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Child is one object that another one should have (api.md, Written back): the elected
+// Child is one object that another one should have (docs/write-back.md): the elected
 // replica writes it, and deletes it when it is wanted no more. It is made for the caller, but
 // what it points to may be shared: nobody may change that.
 type Child struct {

@@ -68,7 +68,7 @@ func TestSchemaRules(t *testing.T) {
 	}
 }
 
-// TestImmutableFields: delegate stays as it is (case D), and so does a zoneID once it is set, in both versions.
+// TestImmutableFields: delegate stays as it is, and so does a zoneID once it is set, in both versions.
 func TestImmutableFields(t *testing.T) {
 	s := server(t)
 	namespace := s.Namespace(t)

@@ -87,7 +87,7 @@ func (d *dnsRecordDoc) settle(rec *DNSRecord) string {
 }
 
 // rootOf returns the name of the endpoint that all others lie at or below, which is the
-// root where the record does not say: the records of the design documents have no
+// root where the record does not say: v1alpha2 has no
 // field for it. It is "" where there is none.
 func rootOf(all []Endpoint) string {
 	if len(all) == 0 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The keys of Secrets that are DNS providers: those of the design documents, then Kuadrant's.
+// The keys of Secrets that are DNS providers: one zone and domain, then Kuadrant's.
 const (
 	keyZoneID     = "ZONE_ID"
 	keyDomainName = "DOMAIN_NAME"

@@ -3,7 +3,7 @@ package api
 import "k8s.io/apimachinery/pkg/labels"
 
 // LabelDefaultProvider is the label of the Secret that policies of its namespace mean which
-// refer to no provider, with the value DefaultProviderOn (api.md, Providers).
+// refer to no provider, with the value DefaultProviderOn (docs/providers.md).
 const (
 	LabelDefaultProvider = "kuadrant.io/default-provider"
 	DefaultProviderOn    = "true"

@@ -19,7 +19,7 @@ func TestThresholds(t *testing.T) {
 	}{
 		{"up at once", 5, 1, "+", "u"},
 		{"exactly five failures", 5, 1, "+-----", "uuuuud"},
-		{"case G6", 5, 1, "+----+----", "uuuuuuuuuu"},
+		{"four failures twice", 5, 1, "+----+----", "uuuuuuuuuu"},
 		{"one failure", 1, 1, "+-+-", "udud"},
 		{"undecided at first", 3, 1, "---", "??d"},
 		{"undecided, then up", 3, 1, "-+", "?u"},

@@ -70,7 +70,7 @@ func resolving(list ...string) func(context.Context, string) ([]netip.Addr, erro
 	}
 }
 
-// TestHostname: one good address is enough (rule 4.3, case G11); an address that
+// TestHostname: one good address is enough (rule 4.3); an address that
 // must not be checked is not, whatever name leads to it.
 func TestHostname(t *testing.T) {
 	_, port := serve(t, false, answers(200))

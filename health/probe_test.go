@@ -128,8 +128,8 @@ func at(p Protocol, port uint16) *Target {
 	return t
 }
 
-// TestHTTP asks servers that answer well, badly and not at all (rules 4.2 and
-// 4.4, cases G2, G3, G14 and G15).
+// TestHTTP asks servers that answer well, badly and not at all (rules 4.2
+// and 4.4).
 func TestHTTP(t *testing.T) {
 	server := func(h http.HandlerFunc) uint16 { _, port := serve(t, false, h); return port }
 	short := func(target *Target) { target.Timeout = 300 * time.Millisecond }
@@ -210,7 +210,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestHTTPRequest looks at what a server gets (case G8).
+// TestHTTPRequest looks at what a server gets (rule 4.2).
 func TestHTTPRequest(t *testing.T) {
 	var got atomic.Pointer[http.Request]
 	keep := func(_ http.ResponseWriter, r *http.Request) { got.Store(r) }

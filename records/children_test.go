@@ -55,7 +55,7 @@ func write(t *testing.T, w *recordstest.World, cluster string, of api.Ref) {
 
 // TestChildrenFollowed has a writer write the children of random objects while these change: whoever asks again for those that
 // ChildrenChanged names knows all, no object takes the name of a child that another one has, and once all are written nothing is left to do
-// (api.md, Written back). World.Step compares what comes step by step with what comes from nothing.
+// (docs/write-back.md). World.Step compares what comes step by step with what comes from nothing.
 func TestChildrenFollowed(t *testing.T) {
 	for seed := range recordstest.Seeds(t, 16) {
 		w := recordstest.New(t, recordstest.Zones("example.com.", "a.example.com."))

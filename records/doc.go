@@ -45,7 +45,7 @@
 //	losses.go        how many names a snapshot loses against another   rule 8.5
 //	snapshot.go      all of that at one moment
 //	report.go        which verdicts changed
-//	status/          what became of each object, and the children that it should have   api.md
+//	status/          what became of each object, and the children that it should have   docs/write-back.md
 //	hiding.go        NS records and DNAMEs that come or go → the objects below them   rule 8.1
 //
 // What the elected replica keeps besides, made where somebody asks:

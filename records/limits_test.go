@@ -239,7 +239,7 @@ func TestManySecretsAreTold(t *testing.T) {
 	}
 }
 
-// TestEntries: the status of a Zone has its records, the SOA first, 1,000 at the most, and says where there are more (api.md).
+// TestEntries: the status of a Zone has its records, the SOA first, 1,000 at the most, and says where there are more (docs/write-back.md).
 func TestEntries(t *testing.T) {
 	const zone = "zone dns/z example.com. ttl=360 delegate=*\nrecord dns/ns example.com. NS ns.example.net.\nrecord dns/www www.example.com. A 192.0.2.1\n"
 	_, s := compiled(t, recordstest.Zones("example.com."), zone)

@@ -105,7 +105,7 @@ func TestPick(t *testing.T) {
 		{"all down: the client's own, fail-open", "US", ireland, []pooled{is("IE", "down"), is("US", "down")}, []int{0}, pool.WeightedDown},
 		{"forced down is last", "US", ireland, []pooled{is("IE", "forced"), is("US", "down")}, []int{1}, pool.WeightedDown},
 		{"forced down when nothing else is there", "US", ireland, []pooled{is("IE", "forced")}, []int{0}, pool.ForcedDown},
-		{"weight 0 never while another is up (N8)", "", nobody, []pooled{{"", 0, "up", false}, {"", 100, "up", false}}, []int{1}, pool.WeightedUp},
+		{"weight 0 never while another is up", "", nobody, []pooled{{"", 0, "up", false}, {"", 100, "up", false}}, []int{1}, pool.WeightedUp},
 		{"all weights 0: equal shares", "", nobody, []pooled{{"", 0, "up", false}, {"", 0, "up", false}}, []int{0, 1}, pool.DrainedUp},
 		{"without the family: passed over", "US", ireland, []pooled{{"IE", 1, "up", true}, up("US")}, []int{1}, pool.WeightedUp},
 		{"a code nobody has", "IE", asia, []pooled{up("UK"), up("IE")}, []int{1}, pool.WeightedUp},
@@ -117,7 +117,7 @@ func TestPick(t *testing.T) {
 	}
 }
 
-// TestPickShares: members are picked by their weights (case F7).
+// TestPickShares: members are picked by their weights (rule 4.6).
 func TestPickShares(t *testing.T) {
 	for _, weights := range [][]int{{70, 30}, {1, 1, 1}, {5, 1, 4}, {1 << 30, 1 << 30}, {1, 0, 3}} {
 		var members []pooled

@@ -107,7 +107,7 @@ func TestTransferSerials(t *testing.T) {
 }
 
 // TestTransferOfZones: copies from a zone below, names hidden by a cut and wildcards are in it, and nothing else of the zone below, nor
-// anything below a DNAME, nor of a zone without name servers (cases E4, E15 and F1).
+// anything below a DNAME, nor of a zone without name servers (rules 6.6 and 7.5).
 func TestTransferOfZones(t *testing.T) {
 	w := recordstest.New(t, recordstest.Zones("example.com."), `zone dns/z example.com. ttl=300 delegate=* delegate=dns/*/NS,DNAME
 zone dns/sub sub in=z ttl=120 delegate=*

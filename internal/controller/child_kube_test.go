@@ -56,7 +56,7 @@ func TestContestedChildHidesNoFailedStatus(t *testing.T) {
 }
 
 // TestEditedChildIsReported: a field of one of our objects that somebody edits is left
-// to them (api.md, Written back: a conflict is reported, not forced), and the log says so once.
+// to them (docs/write-back.md: a conflict is reported, not forced), and the log says so once.
 func TestEditedChildIsReported(t *testing.T) {
 	r := alone(t, policy("a"), nil)
 	r.has("gw-a")

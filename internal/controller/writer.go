@@ -2,7 +2,7 @@
 // DNSRecords and probes that stand for them, and what has to outlive every replica.
 //
 //	writer.go    Writer: one cluster, from what is to be said to what is written
-//	lease.go     which replica writes, and for how long it may   api.md, Written back
+//	lease.go     which replica writes, and for how long it may   docs/write-back.md
 //	look.go      one object: what stands there, what is to be said, and whether they differ
 //	work.go      which objects are to be looked at, and when again after a failure
 //	cache.go     objects at the API server, as their source reads them

@@ -283,7 +283,7 @@ spec: {holderIdentity: operator, leaseDurationSeconds: 15, renewTime: "2020-01-0
 }
 
 // TestChildrenBesideFieldManager: the Leases of Kuadrant's operators may not be read, and the status
-// of a policy says that one of them is at work (api.md, Written back: their field managers or Leases).
+// of a policy says that one of them is at work (docs/write-back.md: their field managers or Leases).
 // Its DNSRecords are that operator's, and none is written for it.
 func TestChildrenBesideFieldManager(t *testing.T) {
 	r := alone(t, policy("a")+policy("b"), nil)

@@ -320,7 +320,7 @@ func (t *Target) Note(p *api.DNSPolicy, host, record, reason, message string) {
 	t.Notes = append(t.Notes, Note{Policy: p, Host: host, Record: record, Condition: Refusal(reason, message)})
 }
 
-// Record returns the name of the DNSRecord of a listener (api.md, Written back).
+// Record returns the name of the DNSRecord of a listener (docs/write-back.md).
 func (t *Target) Record(listener string) string {
 	return t.Gateway.BareName() + "-" + listener
 }

@@ -2,7 +2,7 @@ package endpoint
 
 import "github.com/coredns-kuadrant/kuadrant/api"
 
-// The condition types of a policy's status, and of a host in it (api.md).
+// The condition types of a policy's status, and of a host in it (docs/write-back.md).
 const (
 	ConditionAccepted = "Accepted"
 	ConditionEnforced = "Enforced"

@@ -9,7 +9,7 @@
 //	attach.go       Gateway and policies → contenders on hosts   rule 1
 //	address.go      status addresses → targets of a contender   rule 1.3
 //	weight.go       weight and geo code of a contender's targets   rule 2.5
-//	providers.go    Secrets that are DNS providers → which hosts policies publish   api.md, Providers
+//	providers.go    Secrets that are DNS providers → which hosts policies publish   docs/providers.md
 //	publisher.go    DNSRecords and DNSEndpoints: which are served   rule 6.10
 //	object.go       their endpoints → Records, and contenders on hosts   rule 6.10
 //	contender.go    what one object wants at one host

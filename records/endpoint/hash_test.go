@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHash checks the vectors of Kuadrant's own operators (rule 2.3, cases A).
+// TestHash checks the vectors of Kuadrant's own operators (rule 2.3).
 func TestHash(t *testing.T) {
 	for _, c := range []struct {
 		in, out string

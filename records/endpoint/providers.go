@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Provision is the DNS providers that a policy means (api.md, Providers): they narrow where
+// Provision is the DNS providers that a policy means (docs/providers.md): they narrow where
 // it publishes. nil narrows nothing.
 type Provision struct {
 	// secrets are sorted by name.
@@ -170,7 +170,7 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	return nil, nil, Problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
 }
 
-// narrowed returns what keeps a DNSRecord from being served for its own Secret (api.md, Providers); nil for nothing. One that
+// narrowed returns what keeps a DNSRecord from being served for its own Secret (docs/providers.md); nil for nothing. One that
 // does not exist takes nothing away.
 func narrowed(in *api.Cluster, rec *api.DNSRecord, root string) *Problem {
 	s, ok := in.Secrets.Get(rec.Namespace() + "/" + rec.Provider.Name)

@@ -15,7 +15,7 @@ const conditionAffected = "kuadrant.io/DNSPolicyAffected"
 const maxAffecting = 20
 
 // Affected returns what a Gateway's status should say of the policies that are attached to it
-// (api.md, DNSPolicy): nothing where none is, or the Gateway is not known.
+// (docs/write-back.md): nothing where none is, or the Gateway is not known.
 func (s *View) Affected(cluster, gateway string) *api.Verdict {
 	v := new(api.Verdict)
 	for _, c := range s.Clusters {

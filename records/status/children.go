@@ -11,7 +11,7 @@ import (
 )
 
 // Children returns the objects that a policy, or a DNSRecord of somebody else, should have
-// (api.md, Written back), sorted by kind and name. A policy has a DNSRecord for each host that it
+// (docs/write-back.md), sorted by kind and name. A policy has a DNSRecord for each host that it
 // publishes, and through each provider; both have a DNSHealthCheckProbe for each target that is
 // probed for them. A host that is another object's has none: readers of a DNSRecord take it for
 // published. They are made for the caller; there are none where the object is not known, or not
@@ -193,7 +193,7 @@ const (
 )
 
 // name returns the name of a child, and whether what has it now must go first: the one that is
-// wanted, unless that is too long or another's (api.md, Written back). What a child has once
+// wanted, unless that is too long or another's (docs/write-back.md). What a child has once
 // got it keeps.
 func (p *parentObject) name(kind api.Kind, wanted, of string) (name string, replace bool) {
 	namespace := p.meta.Namespace() + "/"

@@ -2,9 +2,9 @@
 //
 //	view.go               what all objects have become at one moment
 //	object.go             how an object is named to people
-//	verdict.go            policies: their conditions   api.md, DNSPolicy
-//	elsewhere.go          policies whose providers are another controller's   api.md, Providers
-//	affected.go           what a Gateway says of its policies   api.md, DNSPolicy
+//	verdict.go            policies: their conditions   docs/write-back.md
+//	elsewhere.go          policies whose providers are another controller's   docs/providers.md
+//	affected.go           what a Gateway says of its policies   docs/write-back.md
 //	zone_verdict.go       Zones and Records
 //	publisher_verdict.go  DNSRecords and DNSEndpoints
 //	entries.go            a Zone's status.entries
@@ -21,7 +21,7 @@
 //
 // What the elected replica writes besides:
 //
-//	children.go           a policy or a DNSRecord → the objects that it should have, and their names   api.md, Written back
+//	children.go           a policy or a DNSRecord → the objects that it should have, and their names   docs/write-back.md
 //	child_records.go      a policy → its DNSRecords
 //	child_probes.go       a policy or a DNSRecord → its DNSHealthCheckProbes
 //	offspring.go          the children that there are, by whom they belong to

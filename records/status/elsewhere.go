@@ -9,7 +9,7 @@ import (
 )
 
 // verdictElsewhere returns the verdict on a policy whose provider is another controller's: what
-// that says of its DNSRecords (api.md, Providers).
+// that says of its DNSRecords (docs/providers.md).
 func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	v := &api.Verdict{Conditions: okConditions(messageEnforced)}
 	enforced := &v.Conditions[1]

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAPIServerAway: with the API server down at the start nothing is denied
-// (case N2); once it is up its names are answered; when it goes away they stay.
+// (rule 7.4); once it is up its names are answered; when it goes away they stay.
 func TestAPIServerAway(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)

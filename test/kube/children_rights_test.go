@@ -26,7 +26,7 @@ func rightsWithout(resource string) []rbacv1.PolicyRule {
 
 // TestChildrenGoWhileGatewaysCannotBeListed: a server starts, and its role lacks a verb on Gateways. It
 // knows no Gateway, which is not that there is none: policies keep their DNSRecords, which others read,
-// and which are the memory of Secrets that are gone (api.md, Providers).
+// and which are the memory of Secrets that are gone (docs/providers.md).
 func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 3)
 	gate, _ := w.limited()
@@ -106,7 +106,7 @@ spec:
 }
 
 // TestSecretIsForgottenWhileGatewaysCannotBeListed: the Secret of a policy is deleted, and its host is
-// served on, as its DNSRecord says (api.md, Providers). A start without a right on Gateways must not
+// served on, as its DNSRecord says (docs/providers.md). A start without a right on Gateways must not
 // delete that DNSRecord: with all rights again, the host would not come back.
 func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 1)

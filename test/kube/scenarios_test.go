@@ -25,8 +25,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// serverScenarios are the scenarios of cases D, E, J and L of which an API server takes all
-// objects.
+// serverScenarios are scenarios of which an API server takes all objects.
 var serverScenarios = []string{"server_d", "server_e", "server_j", "server_l", "d_life", "endpoints_types"}
 
 // TestScenariosOnServer plays scenarios with real API servers, one for each cluster, and with a writer: what stands in the objects' status

@@ -44,7 +44,7 @@ spec: {address: 127.77.10.1, port: %[1]d, protocol: HTTP, path: /healthz, interv
 `
 
 // TestStatusFollowsObjects: what is said of an object follows the object, also where the verdict on it stays what it was (rule 4.8,
-// api.md), and whatever else might keep a status from being right.
+// docs/write-back.md), and whatever else might keep a status from being right.
 func TestStatusFollowsObjects(t *testing.T) {
 	server := boottest.APIServer(t)
 	target := boottest.NewTargets(t, "127.77.10.1")[0]

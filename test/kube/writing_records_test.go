@@ -17,7 +17,7 @@ import (
 )
 
 // TestRecordProbesAreWritten: a user's DNSRecord with a check has a probe for each target that says what
-// was found (api.md, Written back), beside one of somebody else's, and loses it with the check, its
+// was found (docs/write-back.md), beside one of somebody else's, and loses it with the check, its
 // zone, the target or itself.
 func TestRecordProbesAreWritten(t *testing.T) {
 	server := kubetest.Start(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // TestOneRecordDoesNotStopASecondary: data that BIND refuses to read may not be in a
-// transfer, for BIND then takes nothing of the zone, now and later (rule 8.1, case F1). Each
+// transfer, for BIND then takes nothing of the zone, now and later (rule 8.1). Each
 // was also tried with a named as secondary: "failed while receiving responses". A Record
 // that is refused passes.
 func TestOneRecordDoesNotStopASecondary(t *testing.T) {
@@ -198,7 +198,7 @@ func dataOf(t *testing.T, rr dns.RR) []byte {
 }
 
 // TestCheckZone has BIND's named-checkzone read what is transferred of the example's zone
-// and of random ones (case F1).
+// and of random ones (rule 7.5).
 func TestCheckZone(t *testing.T) {
 	program := peertest.Program(t, "named-checkzone", "bind9-utils")
 	check := func(what, zone string, rrs []dns.RR) {

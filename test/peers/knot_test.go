@@ -211,7 +211,7 @@ func (c *copied) compare() {
 }
 
 // TestKnot has a Knot DNS follow a zone through 1,000 random changes of Records, in generations of some ten each, and compares its copy with the
-// zone now and then (cases F1, F7, F10 and F11).
+// zone now and then (rules 6.7 and 7.5).
 func TestKnot(t *testing.T) {
 	c := newCopied(t)
 	r := rand.New(rand.NewPCG(1, 2))

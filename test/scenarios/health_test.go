@@ -16,7 +16,7 @@ import (
 
 // TestHeaders: a check sends the headers of the Secret that its policy names, also
 // after the Secret has changed; without them it is not started, and the log says
-// why. No value is logged (rules 4.8 and 4.10, cases G8 and G9).
+// why. No value is logged (rules 4.8 and 4.10).
 func TestHeaders(t *testing.T) {
 	up := boottest.NewTargets(t, "127.0.6.1", "127.0.6.2")
 	for _, target := range up {

@@ -20,7 +20,7 @@ import (
 
 // TestReload reloads a running CoreDNS many times under load: no query fails,
 // answers follow the options of the newest Corefile, a Corefile that cannot
-// start changes nothing, and nothing is left behind (rule 8.3, case N17).
+// start changes nothing, and nothing is left behind (rule 8.3).
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1"))
