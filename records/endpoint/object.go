@@ -84,7 +84,7 @@ func (o *object) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
 // hostname of a CNAME.
 func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *Problem) {
 	if rtype == dns.TypeCNAME {
-		host, err := rdata.Canonical(strings.TrimSpace(text))
+		host, err := rdata.Name(strings.TrimSpace(text))
 		switch {
 		case err != nil:
 			return addr, "", Problemf(reasonInvalidData, "target %q: %v", text, err)
