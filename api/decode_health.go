@@ -158,7 +158,7 @@ func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 		invalid.add(h.outOfRange)
 	}
 	if c.Host != "" && !isHostname(c.Host) {
-		invalid.add(h.at + "." + cmp.Or(h.hostField, "host") + " " + quote(h.host) + ": write a host name without port and wildcard")
+		invalid.add(h.at + "." + cmp.Or(h.hostField, "host") + " " + notHost(h.host, ": write a host name without port and wildcard"))
 	}
 	h.settleProtocol(c, invalid)
 	c.Interval = duration(h.at+".interval", h.interval, c.Interval, minInterval, maxInterval, invalid)

@@ -19,12 +19,8 @@ func CanonicalName(text string) (name, wrong string) {
 	if plainName(text) {
 		return lowerASCII(text), ""
 	}
-	if len(text) <= 4*longestName && strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
-		ascii, err := idna.Lookup.ToASCII(text)
-		if err != nil {
-			return "", "is not a domain name: it has characters beyond ASCII, and no form to look up such as xn--mnchen-3ya.example (RFC 5891)"
-		}
-		return "", "has characters beyond ASCII: write " + ascii + ", the form that is looked up (RFC 5891)"
+	if wrong = NotASCII(text); wrong != "" {
+		return "", wrong
 	}
 	if special(text) {
 		return "", `is not a domain name: write characters such as a space, "@" or a quote as \ and three digits`
@@ -42,6 +38,29 @@ func CanonicalName(text string) (name, wrong string) {
 		name = name[:len(name)-1]
 	}
 	return lowerASCII(name), ""
+}
+
+// lookup is idna.Lookup for names that may have labels such as * and _tcp.
+var lookup = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
+
+// NotASCII says what to write in place of a name that has characters beyond ASCII; "" where it has none.
+func NotASCII(name string) (wrong string) {
+	if len(name) > 4*longestName || !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return ""
+	}
+	ascii, err := lookup.ToASCII(name)
+	if err != nil {
+		return "is not a domain name: it has characters beyond ASCII, and no form to look up such as xn--mnchen-3ya.example (RFC 5891)"
+	}
+	return "has characters beyond ASCII: write " + ascii + ", the form that is looked up (RFC 5891)"
+}
+
+// notHost returns a text that is no host name with what to write in its place: an ASCII form, or else what follows.
+func notHost(text, otherwise string) string {
+	if wrong := NotASCII(text); wrong != "" {
+		return quote(text) + " " + wrong
+	}
+	return quote(text) + otherwise
 }
 
 // plainName reports whether text is a name that nobody would write in another way, but

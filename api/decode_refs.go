@@ -155,7 +155,7 @@ func parseExclusion(text string) (x Exclusion, wrong string) {
 	}
 	host := strings.ToLower(strings.TrimSuffix(text, "."))
 	if !isHostname(host) {
-		return x, "spec.excludeAddresses: " + quote(text) + " is neither an address, nor a CIDR, nor a host name"
+		return x, "spec.excludeAddresses: " + notHost(text, " is neither an address, nor a CIDR, nor a host name")
 	}
 	return Exclusion{Hostname: host}, ""
 }

@@ -142,6 +142,7 @@ func TestParseErrors(t *testing.T) {
 		{"ttl 5\nnameserver ns.example.com\nttl 6", 3, "nameserver: ns.example.com. lies in the zone example.com. and has no address: write its addresses after its name"},
 		{"nameserver ns.example.com 1.2.3", 2, `nameserver: wanted an IP address, found "1.2.3"`},
 		{"nameserver a..b", 2, `nameserver: wanted a domain name, found "a..b"`},
+		{"nameserver ns.bücher.test 192.0.2.53", 2, `nameserver: "ns.bücher.test" has characters beyond ASCII: write ns.xn--bcher-kva.test, the form that is looked up (RFC 5891)`},
 		{"nameserver 192.0.2.53", 2, `nameserver: wanted the server's name before its addresses, found "192.0.2.53"`},
 		{"nameserver 192.0.2.53. 192.0.2.53", 2, `nameserver: wanted the server's name before its addresses, found "192.0.2.53."`},
 		{"nameserver 2001:db8::53", 2, `nameserver: wanted the server's name before its addresses, found "2001:db8::53"`},

@@ -53,6 +53,9 @@ func (p *parser) publish(args []string) error {
 
 // publishDomain reads a domain: a name, or a pattern that begins with _, in which * stands for one label (rule 5.9).
 func publishDomain(text string) (string, error) {
+	if err := checkASCII(text); err != nil {
+		return "", err
+	}
 	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(text, "*.")))
 	wild := slices.ContainsFunc(dns.SplitDomainName(domain), func(l string) bool { return strings.Contains(l, "*") && (l != "*" || domain[0] != '_') })
 	if _, ok := dns.IsDomainName(domain); !ok || wild {

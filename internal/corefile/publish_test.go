@@ -81,6 +81,7 @@ func TestPublishErrors(t *testing.T) {
 		"a.test x types A X":           `wanted a type such as A, AAAA or NS, found "X"`,
 		"_a.b*.test x":                 domain + `"_a.b*.test"`,
 		"a..test x":                    domain + `"a..test"`,
+		"_a.*.bücher.test x":           `"_a.*.bücher.test" has characters beyond ASCII: write _a.*.xn--bcher-kva.test, the form that is looked up (RFC 5891)`,
 		"a.test x\npublish *.a.test y": "*.a.test is given twice in one block: write all its namespaces in one line",
 	} {
 		_, err := Parse(caddy.NewTestController("dns", "kuadrant a.test {\npublish "+line+"\n}"), new(engine.Options))

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 )
 
@@ -40,6 +41,14 @@ func checkNamespaces(names []string) error {
 		if len(validation.IsDNS1123Label(name)) > 0 {
 			return fmt.Errorf("wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found %q", name)
 		}
+	}
+	return nil
+}
+
+// checkASCII fails where a name has characters beyond ASCII.
+func checkASCII(name string) error {
+	if wrong := api.NotASCII(name); wrong != "" {
+		return fmt.Errorf("%q %s", name, wrong)
 	}
 	return nil
 }

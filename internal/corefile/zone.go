@@ -54,6 +54,9 @@ func (p *parser) nameserver(args []string) error {
 		return err
 	}
 	ns := records.Nameserver{Name: strings.ToLower(dns.Fqdn(args[0]))}
+	if err := checkASCII(args[0]); err != nil {
+		return err
+	}
 	if _, ok := dns.IsDomainName(ns.Name); !ok || ns.Name == "." || strings.HasPrefix(ns.Name, "*") {
 		return wanted(args[:1], "a domain name")
 	}

@@ -97,7 +97,12 @@ func (t *Targets) addIP(cluster, value string, exclude []api.Exclusion) {
 // addHostname adds a hostname, unless it is excluded.
 func (t *Targets) addHostname(cluster, value string, exclude []api.Exclusion) {
 	name, err := rdata.Target(value)
-	if _, ip := netip.ParseAddr(value); err != nil || ip == nil {
+	_, ip := netip.ParseAddr(value)
+	switch wrong := api.NotASCII(value); {
+	case wrong != "":
+		t.fault("address %q %s", value, wrong)
+		return
+	case err != nil || ip == nil:
 		t.fault("address %q is not a hostname", value)
 		return
 	}

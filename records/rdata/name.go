@@ -50,6 +50,9 @@ func Host(text string) (string, error) {
 		return "", errNoHost
 	}
 	name := strings.TrimSuffix(text, ".")
+	if wrong := api.NotASCII(name); wrong != "" {
+		return "", errors.New("it " + wrong)
+	}
 	if err := CheckLabels(strings.TrimPrefix(name, Wildcard)); err != nil {
 		return "", err
 	}
