@@ -73,7 +73,7 @@ func acceptance(t *endpoint.Target, p *api.DNSPolicy) *api.Verdict {
 			"DNSPolicy target "+p.Target.Name+" was not found: the Gateway has no listener "+p.Target.Section)
 	}
 	if w := t.Winner(p.Target.Section); w != p {
-		return refusedVerdict(endpoint.ReasonConflicted, messageConflicted+w.Name+": it is older and has the same target")
+		return refusedVerdict(endpoint.ReasonConflicted, messageConflicted+w.Name+": conflicting policy")
 	}
 	return nil
 }
