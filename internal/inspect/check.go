@@ -159,12 +159,11 @@ func (c *checker) name(n *records.NameState, told map[records.Object]bool) {
 	} else if len(t.Addrs) == 1 && !isAddress(t.Addrs[0].Address) {
 		c.alias(n)
 	}
-	sharers := c.snapshot.Sharers(n.Name + ".")
 	if len(t.Groups) > 1 {
 		c.geography(t)
-		c.sharing(t, sharers)
+		c.sharing(t, c.snapshot.Sharers(n.Name+"."))
 	}
-	c.health(t, sharers)
+	c.health(t)
 }
 
 // noAddresses says that a host has no address, and why.

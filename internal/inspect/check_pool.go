@@ -117,16 +117,14 @@ func defaultOfSharer(t *records.Tree, s *records.Sharer) string {
 	return ""
 }
 
-// health looks at what is known of a name's addresses before any check, and whether any check begins.
-func (c *checker) health(t *records.Tree, sharers []records.Sharer) {
+// health looks at what is known of a name's addresses before any check, and whether any check may begin.
+func (c *checker) health(t *records.Tree) {
 	if a := t.Addresses; a.Drained > 0 && a.Drained == a.Of() {
 		c.warn(&t.NameState, ReasonAllDrained, "all of it is drained, by the weight 0 or an override, and is answered all the same: "+
 			"nothing else is there")
 	}
-	checked := false
 	var down, denied []string
 	for a := range allAddresses(t) {
-		checked = checked || len(a.Checks) > 0
 		if strings.Contains(a.Class, "down") {
 			down = withOnce(down, a.Address+saidOf(&a))
 		}
@@ -140,12 +138,6 @@ func (c *checker) health(t *records.Tree, sharers []records.Sharer) {
 	if len(denied) > 0 {
 		c.warn(&t.NameState, ReasonNotChecked, "the server never checks %s, and counts it as up: probe-deny, or what is denied "+
 			"without it, forbids that, and probe-allow does not open it", someOf(denied))
-	}
-	for _, s := range sharers {
-		if s.Unprobed && !checked {
-			c.add(SeverityWarning, ReasonNotChecked, &s.Object, t.Name,
-				"its health check never begins, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host")
-		}
 	}
 }
 

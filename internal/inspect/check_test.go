@@ -171,7 +171,7 @@ func TestCheckHealth(t *testing.T) {
 	const wild, denied = "x *.x.example.com 192.0.2.1", "x x.example.com 127.0.0.9,192.0.2.1" + checked
 	const drained, failing = "warning AllDrained of x x.example.com ... all of it is drained",
 		"warning FailsOpen of x x.example.com ... all clients get what is down, as nothing else is there for them: 192.0.2.1 ("
-	const unchecked, never = "warning NotChecked of x x.example.com ... ", "warning NotChecked of x *.x.example.com ... never begins"
+	const unchecked, never = "warning NotChecked of x x.example.com ... ", "warning NotChecked of x ... *.x.example.com: nothing is checked"
 	prefix := func(text string) []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix(text)} }
 	for what, c := range map[string]struct {
 		objects, want string

@@ -30,7 +30,7 @@ func Refusal(reason, message string) api.Condition {
 		c.Type = conditionTargets
 	case ReasonUnknownGeo:
 		c.Type = conditionGeo
-	case ReasonHeaders, ReasonCheck:
+	case ReasonHeaders, ReasonCheck, ReasonNotChecked:
 		c.Type = conditionChecks
 	}
 	return c

@@ -101,6 +101,7 @@ const (
 	ReasonAnnotation      = "InvalidAnnotation"
 	ReasonHeaders         = "HeadersNotFound"
 	ReasonCheck           = "InvalidHealthCheck"
+	ReasonNotChecked      = "NotChecked"
 	reasonProvider        = "ProviderUnusable"
 	reasonSecretMissing   = "SecretNotFound"
 	reasonNoProvider      = "NoMatchingProvider"

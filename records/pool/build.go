@@ -80,7 +80,15 @@ func (b *Builder) Build(contenders []*endpoint.Contender) {
 		}
 	}
 	slices.SortFunc(readable, func(x, y []*endpoint.Contender) int { return len(x[0].Host) - len(y[0].Host) })
-	if len(readable) == 2 && sameChain(readable[0], readable[1]) {
+	shared := len(readable) == 2 && sameChain(readable[0], readable[1])
+	for _, c := range slices.Concat(readable...) {
+		if c.Check() != nil && !c.Checked() && !shared && !b.ProbesOff {
+			b.note(c, endpoint.ReasonNotChecked,
+				"%s: nothing is checked, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host",
+				endpoint.TrimDot(c.Host))
+		}
+	}
+	if shared {
 		b.expand(readable[0][0].Host, slices.Concat(readable[0], readable[1]), false)
 	} else {
 		for i, on := range readable {

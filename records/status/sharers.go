@@ -13,9 +13,6 @@ type Sharer struct {
 	DefaultGeo string
 	// Fallback is what its annotation says: any, default or none; "" where it says nothing that counts.
 	Fallback string
-	// Unprobed is true where it asks for checks, and the host is a wildcard, for which none begins without a name to ask
-	// for (rule 4.2).
-	Unprobed bool
 	// Empty says why it has no address for the host; "" where it has.
 	Empty string
 }
@@ -43,7 +40,6 @@ func sharerOf(c *endpoint.Contender) Sharer {
 			s.Fallback = f.String()
 		}
 	}
-	s.Unprobed = c.Policy.HealthCheck != nil && c.Policy.CheckInvalid == "" && !c.Checked()
 	if !c.Targets.Usable() {
 		s.Empty = whyEmpty(c)
 	}
