@@ -118,7 +118,7 @@ func (s *View) contendersOf(cluster, policy string) iter.Seq2[*NameGroup, *endpo
 type findings struct {
 	// of is how many addresses and hostnames there are; 0 where nothing is said of them.
 	of int
-	// bad are those that are down, unchecked those that no check may go to (rule 4.9).
+	// bad are those that are down or not decided, unchecked those that no check may go to (rule 4.9).
 	bad, unchecked []string
 }
 
@@ -135,7 +135,7 @@ func (s *View) findings(c *endpoint.Contender) findings {
 		said = said || cells != pool.Cells{Gateway: word} || c.Checked() && word != nil
 		f.of++
 		switch state, _ := cells.State(); {
-		case state == health.Down:
+		case state != health.Up:
 			f.bad = append(f.bad, address)
 		case cells.Unchecked():
 			f.unchecked = append(f.unchecked, address)
