@@ -104,9 +104,11 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster) (all []policyCha
 func (c *compiler) renew(e *clusterEdit, changes []policyChange, around *endpoint.Surroundings) {
 	t := &endpoint.Target{}
 	gateway := changes[0].gateway
-	if g, ok := e.in.Gateways.Get(gateway); ok && !g.Deleting {
-		t.Gateway = g
+	if g, ok := e.in.Gateways.Get(gateway); ok {
 		gateway = g.Name // one piece of memory
+		if t.Leaving = g.Deleting; !t.Leaving {
+			t.Gateway = g
+		}
 	}
 	var old *endpoint.Target
 	if c.prev != nil {

@@ -13,8 +13,9 @@ import (
 // Target is one Gateway with the policies that name it, and what comes of them.
 type Target struct {
 	// Gateway is nil where none of that name exists, or it is being deleted
-	// (rule 1.4).
+	// (rule 1.4): Leaving is true then.
 	Gateway *api.Gateway
+	Leaving bool
 	// Policies are those that are not being deleted, older first.
 	Policies []*api.DNSPolicy
 	// Contenders are what they want, one for each host of theirs that may be published.

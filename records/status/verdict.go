@@ -65,6 +65,9 @@ func acceptance(t *endpoint.Target, p *api.DNSPolicy) *api.Verdict {
 	if why := endpoint.Refused(p); why != "" {
 		return refusedVerdict(endpoint.ReasonInvalid, "DNSPolicy target is invalid: "+why)
 	}
+	if t.Leaving {
+		return refusedVerdict(endpoint.ReasonUnknown, "DNSPolicy target "+p.Target.Name+" is being deleted, and its hosts are withdrawn")
+	}
 	if t.Gateway == nil {
 		return refusedVerdict(endpoint.ReasonTargetNotFound, "DNSPolicy target "+p.Target.Name+" was not found")
 	}
