@@ -12,7 +12,8 @@ import (
 )
 
 // When the state is written: writeQuiet after a change, and writePause after the last time, or writeShare times what that
-// took: a million Records must not keep a processor busy.
+// took: a million Records must not keep a processor busy. While a server starts it does not pause: one that dies again and again
+// must not leave a state of before its lists.
 const (
 	writeQuiet = time.Second
 	writePause = 10 * time.Second
@@ -30,6 +31,7 @@ type stateWriter struct {
 	written atomic.Int64
 
 	next    time.Time // when it may be written again
+	started bool      // all that is read was in the state once, or has had its time
 	failing string    // why it could not be written the last time; "" where it could
 	left    []string  // the objects that were left out the last time
 }
@@ -39,11 +41,11 @@ func (e *Engine) openState(cfg *Options) (*stateWriter, error) {
 	if cfg.State == "" {
 		return nil, nil
 	}
-	if err := statefile.Prepare(cfg.State); err != nil {
-		return nil, cfg.At("state").Errorf("state: %w", err)
-	}
 	if k := e.settings().state; k != nil && k.dir == cfg.State {
 		return k, nil
+	}
+	if err := statefile.Prepare(cfg.State); err != nil {
+		return nil, cfg.At("state").Errorf("state: %w", err)
 	}
 	return &stateWriter{of: e, dir: cfg.State, wake: newBell()}, nil
 }
@@ -68,14 +70,20 @@ func (k *stateWriter) run(ctx context.Context) {
 // once.
 func (k *stateWriter) save(stopped bool) bool {
 	begin := time.Now()
-	k.next = begin.Add(writePause)
+	now := k.of.Current()
+	k.started = k.started || k.of.late.Load() || now.Snapshot != nil && now.Snapshot.Complete() && !now.Stale()
+	pause := writePause
+	if !k.started {
+		pause = writeQuiet
+	}
+	k.next = begin.Add(pause)
 	c := k.of.remembered(stopped)
 	if c == nil {
 		return true
 	}
 	left, err := statefile.Write(k.dir, c)
 	took := time.Since(begin)
-	k.next = begin.Add(max(writePause, writeShare*took))
+	k.next = begin.Add(max(pause, writeShare*took))
 	path := filepath.Join(k.dir, statefile.Name)
 	if err != nil {
 		if k.failing != err.Error() {

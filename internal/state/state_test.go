@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -338,20 +339,15 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestPrepare makes a directory, and removes what processes that died have left there: not
-// what another one may still be writing.
-func TestPrepare(t *testing.T) {
+// TestBugD2Prepare makes a directory, and removes what processes that died have left there. What is no file has not the
+// file's name.
+func TestBugD2Prepare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	if err := Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
-	long := time.Now().Add(-2 * abandoned)
-	for name, age := range map[string]time.Time{temporary + "1": long, temporary + "2": time.Now(), "other": long, Name: long} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, age, age); err != nil {
+	for _, name := range []string{temporary + "1", "other", Name} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -359,11 +355,24 @@ func TestPrepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 3 || entries[0].Name() != temporary+"2" {
+	if err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := Prepare(filepath.Join(dir, Name)); err == nil {
+	path := filepath.Join(dir, Name)
+	if err := Prepare(path); err == nil {
 		t.Error("a file is a directory")
+	}
+	for what, create := range map[string]func() error{
+		"a FIFO":      func() error { return syscall.Mkfifo(path, 0o600) },
+		"a directory": func() error { return os.Mkdir(path, 0o700) },
+		"a device":    func() error { return os.Symlink(os.DevNull, path) },
+	} {
+		if err := errors.Join(os.Remove(path), create()); err != nil {
+			t.Fatal(err)
+		}
+		if err := Prepare(dir); err == nil || err.Error() != path+" is not a regular file: remove it" {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
 

@@ -22,26 +22,25 @@ import (
 // ErrTooLarge is the error where all that there is to keep would not be read again.
 var ErrTooLarge = errors.New("more than 1 GiB would have to be written")
 
-// temporary begins the names of files that are being written. One that is older than
-// abandoned is of a process that has died.
-const (
-	temporary = "." + Name + "."
-	abandoned = 10 * time.Minute
-)
+// temporary begins the names of files that are being written.
+const temporary = "." + Name + "."
 
-// Prepare makes the directory where it is not there, and removes what processes that died
-// have left in it.
+// Prepare makes the directory where it is not there, and removes what processes that died have left in it: one that runs, and
+// writes just now, tries again. It fails where anything but a file has the file's name: who opens a FIFO waits for ever.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)
+	}
+	path := filepath.Join(dir, Name)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file: remove it", path)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("read directory: %w", err)
 	}
 	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && info.Mode().IsRegular() && strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > abandoned {
+		if e.Type().IsRegular() && strings.HasPrefix(e.Name(), temporary) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 		}
 	}
