@@ -16,7 +16,7 @@ import (
 //
 // The first is an owner: the key, the object's cluster, kind and namespace/name, its UID or
 // -, and fields; the second what a zone is served with: its origin, hash and serial. Words hold
-// no spaces: names have those escaped (RFC 1035 §5.1).
+// no spaces: names have \032 for them (RFC 1035 §5.1).
 //
 // The first edition has flags in place of fields, alone and chain, which are ignored here. It takes fields for flags that
 // it does not know, keeps the owner, and leaves them out where it writes the line: whoever writes next fills them in.
@@ -28,9 +28,30 @@ const (
 	noUID        = "-"
 )
 
+// wordOf returns a name, or the key of one, without spaces. In these a backslash stands before each.
+func wordOf(name string) string { return strings.ReplaceAll(name, `\ `, `\032`) }
+
+// nameOf returns the name that wordOf was given.
+func nameOf(word string) string {
+	var name strings.Builder
+	for i := 0; i < len(word); i++ {
+		switch rest := word[i:]; {
+		case strings.HasPrefix(rest, `\032`):
+			name.WriteString(`\ `)
+			i += len(`032`)
+		case rest[0] == '\\' && len(rest) > 1:
+			name.WriteString(rest[:2])
+			i++
+		default:
+			name.WriteByte(rest[0])
+		}
+	}
+	return name.String()
+}
+
 // ownerLine returns the line of an owner; "" where it cannot be one.
 func ownerLine(key string, o api.Owner) string {
-	words := []string{key, o.Cluster, o.Kind.String(), o.Name, noUID}
+	words := []string{wordOf(key), o.Cluster, o.Kind.String(), o.Name, noUID}
 	if o.UID != "" {
 		words[4] = o.UID
 	}
@@ -74,12 +95,12 @@ func parseOwner(line string) (key string, o api.Owner, err error) {
 	if api.IsObsolete(words[0]) {
 		return "", o, nil
 	}
-	return words[0], o, nil
+	return nameOf(words[0]), o, nil
 }
 
 // serialLine returns the line of what a zone is served with.
 func serialLine(origin string, k api.Kept) string {
-	return origin + " " + k.Hash + " " + strconv.FormatUint(uint64(k.Serial), 10)
+	return wordOf(origin) + " " + k.Hash + " " + strconv.FormatUint(uint64(k.Serial), 10)
 }
 
 // parseSerial reads what serialLine writes.
@@ -92,5 +113,5 @@ func parseSerial(line string) (origin string, k api.Kept, err error) {
 	if err != nil || serial == 0 {
 		return "", k, fmt.Errorf("%.64q is no serial", words[2])
 	}
-	return words[0], api.Kept{Hash: words[1], Serial: uint32(serial)}, nil
+	return nameOf(words[0]), api.Kept{Hash: words[1], Serial: uint32(serial)}, nil
 }

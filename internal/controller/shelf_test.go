@@ -152,6 +152,23 @@ func TestOwnerLines(t *testing.T) {
 	}
 }
 
+// TestBugD3Escapes: names that hold what separates words and lines are kept as any others.
+func TestBugD3Escapes(t *testing.T) {
+	s := newOwners()
+	wanted := make(map[string]api.Owner)
+	for _, name := range []string{`x\010y.test.`, `x\ y.test.`, `x\\\ y.test.`, `x\\032y.test.`, api.ZoneKey(`\ .test.`)} {
+		wanted[name] = api.Owner{Cluster: "c", Kind: api.KindRecord, Name: "n/r"}
+		kept := api.Kept{Hash: "h", Serial: 1}
+		if origin, got, err := parseSerial(serialLine(name, kept)); origin != name || got != kept || err != nil {
+			t.Errorf("the serial of %q is that of %q, %v, %v", name, origin, got, err)
+		}
+	}
+	drafts, left := s.plan(wanted, func(string, api.Owner) bool { return false })
+	if save(t, s, drafts); left > 0 || !maps.Equal(maps.Collect(s.values.All()), wanted) {
+		t.Errorf("%d find no room, kept is %v", left, maps.Collect(s.values.All()))
+	}
+}
+
 // TestLinesGrow: lines that are filled in may make a ConfigMap larger than new ones may, but not larger than an API server
 // takes. What does not fit keeps its owner.
 func TestLinesGrow(t *testing.T) {
