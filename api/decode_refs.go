@@ -30,7 +30,7 @@ func (r *reader) providerRefs(invalid *notes) *Provider {
 	return first
 }
 
-// providerRef reads a reference, nil where the next value is none.
+// providerRef reads a reference, nil where the next value is none: Kuadrant's authoritative DNSRecords have one without a name.
 func (r *reader) providerRef(invalid *notes) *Provider {
 	if !r.is('{', "an object") {
 		return nil
@@ -49,6 +49,8 @@ func (r *reader) providerRef(invalid *notes) *Provider {
 		}
 	}
 	switch {
+	case strings.EqualFold(p.Kind, kindSecret) && p.Name == "":
+		return nil
 	case strings.EqualFold(p.Kind, kindSecret):
 		if p.Kind = kindSecret; !isSubdomain(p.Name) {
 			invalid.add(r.path() + ".name " + quote(p.Name) + ": write the name of a Secret")
