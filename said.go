@@ -201,8 +201,8 @@ func (s *said) openZones(before, now *records.Snapshot) {
 	}
 }
 
-// standIns says, once, for which new zones of the Corefile nobody says who serves them, so that a name without an address stands in
-// (rule 6.8). It is no warning, since nobody may be sent here by name. Zones have a verdict of their own.
+// standIns warns, once, of new zones of the Corefile for which nobody says who serves them, so that a name without an address stands
+// in (rule 6.8). Zones have a verdict of their own.
 func (s *said) standIns(before, now *records.Snapshot) {
 	known := listed(before, api.Kind.HoldsNames)
 	if !listed(now, api.Kind.HoldsNames) || known && before.Table == now.Table {
@@ -228,7 +228,7 @@ func (s *said) standIns(before, now *records.Snapshot) {
 		var a records.Answer
 		now.Lookup(z, &records.Query{Name: z.Origin(), Owner: z.Origin(), Type: dns.TypeNS}, &a)
 		if len(a.Answer) == 1 && len(a.Extra) == 0 { // no object gives it an address
-			s.tell(&s.zones, "zone %q: no `nameserver` is set; using %s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`",
+			s.warn(&s.zones, "zone %q: no `nameserver` is set; using %s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`",
 				z.Origin(), a.Answer[0].(*dns.NS).Ns)
 		}
 	}
