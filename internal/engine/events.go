@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -44,18 +46,49 @@ func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.S
 		return
 	}
 	w := t.Cell.Load()
-	fell, rose := before != health.Down && w.Found() == health.Down, before == health.Down && w.Found() == health.Up
-	reason, message := eventRise, "target "+t.URL()+" is up"
-	if fell {
-		reason, message = eventFall, "target "+t.URL()+" is down: "+w.Reason().String()
+	reason, state := eventRise, " is up"
+	switch {
+	case before != health.Down && w.Found() == health.Down:
+		reason, state = eventFall, " is down: "+w.Reason().String()
+	case before != health.Down || w.Found() != health.Up:
+		return
 	}
-	told := make(map[string]bool) // a policy has several objects that follow
-	for cluster, ref := range snap.Followers(key) {
-		if policy := cluster + " " + ref.Name; (fell || rose) && ref.Kind == api.KindDNSPolicy && !told[policy] && len(told) < maxEvents {
-			told[policy] = true
-			e.event(cluster, ref, fell, reason, message)
+	for o, whose := range toldOf(snap, key) {
+		e.event(o.Cluster, api.Ref{Kind: api.KindDNSPolicy, Name: o.Name}, reason == eventFall, reason, "target "+t.URL()+whose+state)
+	}
+}
+
+// toldOf yields the policies that are told of a target, each with whose it is where it is another one's of its pool.
+func toldOf(snap *records.Snapshot, key string) iter.Seq2[records.Object, string] {
+	return func(yield func(records.Object, string) bool) {
+		told := make(map[records.Object]bool) // a policy has several objects that follow
+		own := snap.OfTarget(key)
+		for cluster, ref := range snap.Followers(key) {
+			o := records.Object{Cluster: cluster, Kind: ref.Kind.String(), Name: ref.Name}
+			if ref.Kind != api.KindDNSPolicy || told[o] || len(told) == maxEvents {
+				continue
+			}
+			told[o] = true
+			if !yield(o, whose(own, o)) {
+				return
+			}
 		}
 	}
+}
+
+// whose names the first of the objects that a target is of; "" where it is one of o's.
+func whose(own map[records.Object]bool, o records.Object) string {
+	if own[o] || len(own) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(slices.Collect(maps.Keys(own)), func(a, b records.Object) int {
+		return cmp.Or(strings.Compare(a.Cluster, b.Cluster), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+	})
+	text := " of " + first.Kind + " " + first.Name
+	if first.Cluster != o.Cluster {
+		text += " of cluster " + first.Cluster
+	}
+	return text
 }
 
 // failOpenEvent tells the owner of a host that it fails open for some, "" where it does not

@@ -42,6 +42,25 @@ func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 	}
 }
 
+// OfTarget returns the objects that publish a target's address at a name that it is checked for, by its key.
+func (s *View) OfTarget(key string) map[Object]bool {
+	all := make(map[Object]bool)
+	t, ok := s.Checked.Get(key)
+	if !ok {
+		return all
+	}
+	at := NewTargetSet(map[string]bool{t.Address: true})
+	for user := range s.Checked.Users(key) {
+		g, ok := s.NameGroups.Get(user)
+		for i := 0; ok && i < len(g.Contenders); i++ {
+			if c := g.Contenders[i]; c.Targets != nil && at.Meets(c.Targets) && !g.Loses(c) {
+				all[OwnerOf(c)] = true
+			}
+		}
+	}
+	return all
+}
+
 // Contenders yields the objects that have contenders in a group of names, with their children, each
 // with its cluster and some of them more than once.
 func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
