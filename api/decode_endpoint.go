@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ func DecodeDNSEndpoint(cluster string, json []byte) (*DNSEndpoint, error) {
 // endpoints reads spec.endpoints. What cannot be used of it is left out, and is a fault.
 func (r *reader) endpoints() []Endpoint {
 	var all []Endpoint
+	unread := make(map[string]bool)
 	for i := range r.elements() {
 		if i >= maxEndpoints {
 			if r.walk.Skip(); i == maxEndpoints {
@@ -50,17 +52,25 @@ func (r *reader) endpoints() []Endpoint {
 			}
 			continue
 		}
-		if e, ok := r.endpoint(); ok {
+		if e, ok := r.endpoint(unread); ok {
 			e.Index = i
 			all = append(all, e)
 		}
 	}
+	if len(unread) > 0 {
+		names := slices.Sorted(maps.Keys(unread))
+		r.faults.add("spec.endpoints: of providerSpecific only weight, aws/weight and geo-code are read, and not " +
+			Cut(strings.Join(names, ", "), maxUnread))
+	}
 	return slices.Clip(slices.Clone(all)) // less what append has made room for
 }
 
+// maxUnread is how many octets a message has of the names of properties that are not read.
+const maxUnread = 200
+
 // endpoint reads one of them; ok is false where it cannot be used, which has become a
-// fault then.
-func (r *reader) endpoint() (e Endpoint, ok bool) {
+// fault then. The names of properties that are not read are added to unread.
+func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 	var weight, geo property
 	before, targets := r.faults.n, 0
 	for field := range r.fields() {
@@ -79,7 +89,7 @@ func (r *reader) endpoint() (e Endpoint, ok bool) {
 			e.Targets = r.targets()
 			targets += r.faults.n - n
 		case "providerSpecific":
-			weight, geo = r.properties()
+			weight, geo = r.properties(unread)
 		}
 	}
 	// A target that is left out does not concern the others; any other field that
@@ -147,8 +157,8 @@ type property struct {
 }
 
 // properties reads providerSpecific. Of several entries with one name the first
-// counts, as for external-dns. Those that are not ours may hold anything.
-func (r *reader) properties() (weight, geo property) {
+// counts, as for external-dns. Those that are not ours may hold anything: their names are added to unread.
+func (r *reader) properties(unread map[string]bool) (weight, geo property) {
 	var aws property
 	for i := range r.elements() {
 		name, p := "", property{set: true, at: fmt.Sprintf(".providerSpecific[%d].value", i)}
@@ -175,6 +185,11 @@ func (r *reader) properties() (weight, geo property) {
 			to = &aws
 		case "geo-code":
 			to = &geo
+		case "", PropertyHealth: // the latter is this server's, in a status
+		default:
+			if len(unread) <= maxTargets {
+				unread[name] = true
+			}
 		}
 		if to != nil && !to.set {
 			*to = p
