@@ -1,5 +1,10 @@
 package api
 
+import (
+	"slices"
+	"strings"
+)
+
 // Endpoint is one entry of a DNSRecord's or a DNSEndpoint's spec.endpoints, decoded
 // (rule 6.10). Each has a name, a type and a target.
 type Endpoint struct {
@@ -24,6 +29,17 @@ type Endpoint struct {
 	Geo string
 	// Index is its place in spec.endpoints, from 0.
 	Index int
+}
+
+// RegistryText begins the texts in which external-dns and Kuadrant's operators note whose a name is.
+const RegistryText = "heritage=external-dns,"
+
+// IsRegistryText reports whether an endpoint is one of these. They write one beside each name, in and out of what may be
+// published; here the registry knows, and they are left out.
+func (e *Endpoint) IsRegistryText() bool {
+	return e.Type == "TXT" && !slices.ContainsFunc(e.Targets, func(text string) bool {
+		return !strings.HasPrefix(strings.Trim(text, `" `), RegistryText)
+	})
 }
 
 // NoWeight is the Weight of an Endpoint that has none.

@@ -33,6 +33,9 @@ type object struct {
 func (o *object) read() {
 	for i := range o.endpoints {
 		ep := &o.endpoints[i]
+		if ep.IsRegistryText() {
+			continue
+		}
 		name, err := rdata.Canonical(ep.DNSName)
 		if err != nil {
 			o.refuse(reasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
