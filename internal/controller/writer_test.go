@@ -1,9 +1,13 @@
 package controller
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -249,7 +253,14 @@ spec: {holderIdentity: operator, leaseDurationSeconds: 15, renewTime: "2020-01-0
 	r := newReplica(t, s, ns, nil)
 	r.has("gw-*")
 	// The operator has written the status of one policy.
-	r.patch("DNSPolicy", "b", "manager", operatorStatus, "status")
+	b := r.get("DNSPolicy", "b")
+	err := json.Unmarshal([]byte(operatorStatus), &b.Object)
+	if err == nil {
+		_, err = r.all("DNSPolicy").UpdateStatus(t.Context(), b, metav1.UpdateOptions{FieldManager: "manager"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	r.w.now = func() time.Time { return time.Now().Add(time.Hour) } // another clock than the operator's
 	var looks atomic.Int32
 	r.setBlock(func(req *http.Request) error {
@@ -280,6 +291,14 @@ spec: {holderIdentity: operator, leaseDurationSeconds: 15, renewTime: "2020-01-0
 	if got := r.accepted("b"); got != "by the operator" {
 		t.Errorf("the operator's status was overwritten: %q", got)
 	}
+	// Bug B2: what docs/write-back.md says gives the policy free.
+	text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), "docs", "write-back.md"))
+	release := regexp.MustCompile(`(?m)^\$ kubectl patch dnspolicy NAME --subresource=status --type=merge -p '(.*)'$`).FindSubmatch(text)
+	if err != nil || release == nil {
+		t.Fatalf("docs/write-back.md has no command: %v", err)
+	}
+	r.patch("DNSPolicy", "b", "kubectl-patch", string(release[1]), "status")
+	until(t, "status of b", func() bool { return strings.Contains(r.accepted("b"), "accepted") })
 }
 
 // TestChildrenBesideFieldManager: the Leases of Kuadrant's operators may not be read, and the status
