@@ -167,7 +167,7 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	for i, s := range pr.secrets {
 		names[i] = s.BareName()
 	}
-	return nil, nil, Problemf(reasonNoProvider, "no domain of the policy's dns providers has the host: %s", strings.Join(names, ", "))
+	return nil, nil, Problemf(reasonNoProvider, "Unable to find suitable zone in provider: %s: none has a domain for the host", strings.Join(names, ", "))
 }
 
 // narrowed returns what keeps a DNSRecord from being served for its own Secret (docs/providers.md); nil for nothing. One that
