@@ -143,11 +143,18 @@ func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // conditions returns conditions in the form of the API, of which at the most one of a type
 // counts in a list.
-func conditions(list []api.Condition, generation int64) (all []metav1.Condition) {
+func conditions(list []api.Condition, generation int64) []metav1.Condition {
+	told := make(map[string]bool)
+	return slices.DeleteFunc(everyCondition(list, generation), func(c metav1.Condition) bool {
+		again := told[c.Type]
+		told[c.Type] = true
+		return again
+	})
+}
+
+// everyCondition returns conditions in the form of the API. Those of a host may be several of one type: one for each provider Secret.
+func everyCondition(list []api.Condition, generation int64) (all []metav1.Condition) {
 	for _, c := range list {
-		if slices.ContainsFunc(all, func(o metav1.Condition) bool { return o.Type == c.Type }) {
-			continue
-		}
 		all = append(all, metav1.Condition{
 			Type: c.Type, Status: metav1.ConditionStatus(c.Status.String()), Reason: c.Reason,
 			Message: c.Message, ObservedGeneration: generation,
@@ -159,7 +166,7 @@ func conditions(list []api.Condition, generation int64) (all []metav1.Condition)
 func fillPolicy(s *v1.DNSPolicyStatus, said *Said) {
 	s.Conditions, s.ObservedGeneration, s.TotalRecords = conditions(said.Conditions, said.Generation), said.Generation, said.TotalRecords
 	for _, r := range said.Records {
-		if list := conditions(r.Conditions, said.Generation); len(list) > 0 {
+		if list := everyCondition(r.Conditions, said.Generation); len(list) > 0 {
 			if s.RecordConditions == nil {
 				s.RecordConditions = make(map[string][]metav1.Condition)
 			}

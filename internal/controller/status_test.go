@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	kubizone "github.com/coredns-kuadrant/kuadrant/api/kubizone/v1alpha1"
+	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
 )
 
 // TestStandingStatusIsRead: what is to be said of a policy is worked out while its watch looks at
@@ -26,6 +28,28 @@ func TestStandingStatusIsRead(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestBugB7EachSecret: a host that is published through two Secrets has a condition for each, written once.
+func TestBugB7EachSecret(t *testing.T) {
+	verdict := accepted("accepted")
+	verdict.Records = []api.RecordVerdict{{Host: "a.example.com"}}
+	for _, secret := range []string{"one", "two"} {
+		c := api.Condition{Type: "ProviderAccessAvailable", Status: api.ConditionTrue, Message: secret}
+		verdict.Records[0].Conditions = append(verdict.Records[0].Conditions, c)
+	}
+	form, said := forms[api.KindDNSPolicy], &Said{Verdict: verdict}
+	written, err := json.Marshal(form.make(said, nil, time.Unix(0, 0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	standing := form.read(written)
+	if list := standing.(*v1.DNSPolicyStatus).RecordConditions["a.example.com"]; len(list) != 2 || list[1].Message != "two" {
+		t.Errorf("%v", list)
+	}
+	if !same(form.make(said, standing, time.Unix(100, 0)), standing) {
+		t.Error("it is written again")
+	}
 }
 
 // unreachable is a Writer that reaches no server.
