@@ -21,6 +21,8 @@ type Provision struct {
 	problem *Problem
 	// waits is true where that is because Secrets could not be read yet (rule 7.4).
 	waits bool
+	// several is true where that is because there is more than one default.
+	several bool
 	// filtered is true where the policy names its Secret: its filter counts then.
 	filtered bool
 	// zones are those that are served here.
@@ -55,6 +57,9 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 		}
 	default:
 		pr.secrets, pr.ignored = selectedSecrets(in, p)
+		if pr.several = ref.Selector == nil && len(pr.secrets) > 1; pr.several {
+			pr.problem = Problemf(reasonProvider, "Multiple default providers secrets found. Only one expected: %s", pr.names())
+		}
 	}
 	if pr.problem == nil && len(pr.secrets) == 0 {
 		former := ""
@@ -69,9 +74,9 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 	return new(pr)
 }
 
-// missingSecret returns the Secret that the registry has a host of the policy's namespace under, where that does not
-// exist, as far as Secrets are known; "" for none. Only a Secret that exists takes a host away.
-func (pr *Provision) missingSecret(host string) string {
+// formerSecret returns the Secret that the registry has a host of the policy's namespace under, where that does not
+// exist, as far as Secrets are known, or is one of several defaults; "" for none. Only a Secret that exists takes a host away.
+func (pr *Provision) formerSecret(host string) string {
 	line, ok := pr.registry.Registered(host)
 	ref := pr.policy.Provider.Name
 	switch {
@@ -80,7 +85,7 @@ func (pr *Provision) missingSecret(host string) string {
 	case !pr.registry.MetaOf(line).SameNamespace(&pr.policy.Meta):
 		return ""
 	}
-	if _, exists := pr.in.Secrets.Get(pr.policy.Namespace() + "/" + line.Secret); exists {
+	if _, exists := pr.in.Secrets.Get(pr.policy.Namespace() + "/" + line.Secret); exists && !pr.several {
 		return ""
 	}
 	return line.Secret
@@ -94,7 +99,7 @@ func (pr *Provision) formerDefault(gateway *api.Gateway) string {
 	}
 	for _, l := range gateway.Listeners[:min(len(gateway.Listeners), maxParts)] {
 		if host, err := rdata.Host(l.Hostname); err == nil {
-			if secret := pr.missingSecret(host); secret != "" {
+			if secret := pr.formerSecret(host); secret != "" {
 				return secret
 			}
 		}
@@ -163,11 +168,16 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	case len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
 		return nil, nil, Problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
 	}
+	return nil, nil, Problemf(reasonNoProvider, "Unable to find suitable zone in provider: %s: none has a domain for the host", pr.names())
+}
+
+// names lists the Secrets.
+func (pr *Provision) names() string {
 	names := make([]string, len(pr.secrets))
 	for i, s := range pr.secrets {
 		names[i] = s.BareName()
 	}
-	return nil, nil, Problemf(reasonNoProvider, "Unable to find suitable zone in provider: %s: none has a domain for the host", strings.Join(names, ", "))
+	return strings.Join(names, ", ")
 }
 
 // narrowed returns what keeps a DNSRecord from being served for its own Secret (docs/providers.md); nil for nothing. One that
@@ -229,8 +239,8 @@ type via struct {
 	// joined are the Secrets' names, with commas between them: most policies have one, and
 	// there are as many of these as policies.
 	joined string
-	// missing is true for a Secret that does not exist: the registry has the host under it.
-	missing bool
+	// former is true for a Secret that does not exist, or is one of several defaults: the registry has the host under it.
+	former bool
 }
 
 // Secrets returns the names of the Secrets, sorted.
@@ -244,12 +254,15 @@ func (t *Target) provide(pr *Provision, p *api.DNSPolicy, host, listener string)
 	}
 	best, beside, refusal := pr.Choose(host)
 	if refusal != nil {
-		if secret := pr.missingSecret(host); secret != "" && !pr.waits {
+		if secret := pr.formerSecret(host); secret != "" && !pr.waits {
+			why := refusal
+			if !pr.several {
+				why = Problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", secret)
+			}
 			t.Notes = append(t.Notes, Note{Policy: p, Host: TrimDot(host), Condition: api.Condition{
-				Type: conditionProvider, Status: api.ConditionFalse, Reason: reasonSecretMissing,
-				Message: fmt.Sprintf("The dns provider could not be loaded: secrets %q not found: the host is served as before", secret),
+				Type: conditionProvider, Status: api.ConditionFalse, Reason: why.Reason, Message: why.Message + ": the host is served as before",
 			}})
-			return &via{joined: secret, missing: true}, true
+			return &via{joined: secret, former: true}, true
 		}
 		t.Note(p, TrimDot(host), t.Record(listener), refusal.Reason, refusal.Message)
 		return nil, false
@@ -271,7 +284,7 @@ func (t *Target) WithProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)
 	for _, c := range t.Contenders {
-		if c.Policy != p || c.Via == nil || c.Via.missing { // the missing ones have notes
+		if c.Policy != p || c.Via == nil || c.Via.former { // those have notes
 			continue
 		}
 		host := TrimDot(c.Host)
