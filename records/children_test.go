@@ -193,7 +193,7 @@ func TestReplacedChild(t *testing.T) {
 // TestFollowersOfATarget: what is found of a target is told to the objects whose status says so, the probe and the DNSRecord or policy (rule 4.8).
 func TestFollowersOfATarget(t *testing.T) {
 	s := recordstest.New(t, recordstest.Zones("example.com."), `dnsrecord n/r uid=u root=a.example.com zone=example.com check=HTTP:80/up a.example.com A 192.0.2.1
-probe n/r-192-0-2-1 192.0.2.1 host=a.example.com check=HTTP:80/up managed owner=DNSRecord/r/u
+probe n/r-192.0.2.1 192.0.2.1 host=a.example.com check=HTTP:80/up managed owner=DNSRecord/r/u
 gateway n/g host=b.example.com addr=192.0.2.2
 policy n/g check=HTTP:80/up`).Step(t)
 	var told []string
@@ -203,7 +203,7 @@ policy n/g check=HTTP:80/up`).Step(t)
 		}
 	}
 	slices.Sort(told)
-	if want := []string{"c1 DNSHealthCheckProbe n/r-192-0-2-1", "c1 DNSPolicy n/g", "c1 DNSRecord n/r"}; !slices.Equal(slices.Compact(told), want) {
+	if want := []string{"c1 DNSHealthCheckProbe n/r-192.0.2.1", "c1 DNSPolicy n/g", "c1 DNSRecord n/r"}; !slices.Equal(slices.Compact(told), want) {
 		t.Errorf("told are %q, want %q", told, want)
 	}
 }

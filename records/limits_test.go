@@ -215,7 +215,7 @@ func TestManyRecordProbes(t *testing.T) {
 	for _, c := range s.Children("c1", api.Ref{Kind: api.KindDNSRecord, Name: "n/r"}) {
 		names[c.Name] = true
 	}
-	if n := s.Checks().Len(); len(names) != 1000 || n != 1500 || !names["n/r-10-0-0-0"] || names["n/r-10-4-1-43"] {
+	if n := s.Checks().Len(); len(names) != 1000 || n != 1500 || !names["n/r-10.0.0.0"] || names["n/r-10.4.1.43"] {
 		t.Errorf("of %d targets %d have probes, want 1000 of 1500, the first ones", n, len(names))
 	}
 	write(t, w, "c1", api.Ref{Kind: api.KindDNSRecord, Name: "n/r"})

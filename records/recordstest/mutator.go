@@ -252,7 +252,7 @@ func (r *Mutator) child() string {
 	name := pick(r, "n1/", "n2/") + r.gateway() + pick(r, "-l0", "-l1")
 	by := fmt.Sprintf("managed owner=DNSPolicy/%s/u%d", gateway, r.IntN(3))
 	if r.IntN(4) == 0 {
-		return r.gone(3, "probe", name+"-192-0-2-1", "192.0.2.1 check=HTTP:80/up "+by)
+		return r.gone(3, "probe", name+"-192.0.2.1", "192.0.2.1 check=HTTP:80/up "+by)
 	}
 	return r.gone(4, "dnsrecord", name, by+" root="+strings.TrimPrefix(pick(r, "a.example.com", "*.a.example.com", "b.a.example.com"),
 		"bad")+" zone="+pick(r, "example.com", "a.example.com", "elsewhere")+

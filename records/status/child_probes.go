@@ -61,7 +61,7 @@ func (p *parentObject) probeName(c *endpoint.Contender, address string) string {
 	if p.policy != nil {
 		record = p.target.Record(c.Listener)
 	}
-	return record + "-" + dashed(address)
+	return record + "-" + inName(address)
 }
 
 // about returns a text that no other probe has which wants the same name, be it a DNSRecord's or a
@@ -73,9 +73,9 @@ func (p *parentObject) about(address, host string) string {
 	return p.kind.String() + "/" + p.meta.BareName() + "/" + address + "/" + host
 }
 
-// dashed returns an address, or a hostname, as a part of an object's name.
-func dashed(address string) string {
-	text := strings.NewReplacer(".", "-", ":", "-", "_", "-").Replace(address)
+// inName returns an address, or a hostname, as the end of an object's name.
+func inName(address string) string {
+	text := strings.NewReplacer(":", "-", "_", "-").Replace(address)
 	if strings.HasSuffix(text, "-") { // 2001:db8::
 		text += "0"
 	}

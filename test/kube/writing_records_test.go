@@ -41,7 +41,7 @@ spec:
 	server.Apply(t, record+`---
 apiVersion: kuadrant.io/v1alpha1
 kind: DNSHealthCheckProbe
-metadata: {namespace: ns, name: own-127-0-0-2}
+metadata: {namespace: ns, name: own-127.0.0.2}
 spec: {address: 192.0.2.99, port: 80, protocol: HTTP, path: /healthz}
 `)
 	boottest.Kube(t, server.Kubeconfig, "example.com", "lease default/records", "probe-allow 127.0.0.0/8")
@@ -63,10 +63,10 @@ spec: {address: 192.0.2.99, port: 80, protocol: HTTP, path: /healthz}
 		return strings.Contains(boottest.StatusText(standing()["127.0.0.1"]), `"healthy":true`) && len(standing()) == 2
 	})
 	one, two := standing()["127.0.0.1"], standing()["127.0.0.2"]
-	if name := two.GetName(); one.GetName() != "own-127-0-0-1" || !strings.HasPrefix(name, "own-127-0-0-2-") {
+	if name := two.GetName(); one.GetName() != "own-127.0.0.1" || !strings.HasPrefix(name, "own-127.0.0.2-") {
 		t.Errorf("the probes are called %s and %s", one.GetName(), name)
 	}
-	if o := boottest.Object(t, server, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns", "own-127-0-0-2"); o.Object["spec"].(map[string]any)["address"] != "192.0.2.99" || len(o.GetLabels()) > 0 {
+	if o := boottest.Object(t, server, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns", "own-127.0.0.2"); o.Object["spec"].(map[string]any)["address"] != "192.0.2.99" || len(o.GetLabels()) > 0 {
 		t.Errorf("somebody else's probe has become %v", o.Object)
 	}
 	owner := one.GetOwnerReferences()
@@ -106,7 +106,7 @@ spec: {address: 192.0.2.99, port: 80, protocol: HTTP, path: /healthz}
 		t.Fatal(err)
 	}
 	gone("end of the probes with the DNSRecord", "127.0.0.1", "127.0.0.2")
-	if boottest.Object(t, server, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns", "own-127-0-0-2") == nil {
+	if boottest.Object(t, server, "kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns", "own-127.0.0.2") == nil {
 		t.Error("somebody else's probe has gone")
 	}
 }
