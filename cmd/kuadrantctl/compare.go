@@ -13,6 +13,7 @@ import (
 	"github.com/miekg/dns"
 	"github.com/spf13/cobra"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -35,7 +36,7 @@ func newCompare(o *options) *cobra.Command {
 names were answered here.
 
 SERVER is an address or a name, with a port if that is not 53. Asked are the NAMEs, or all that are
-served here, each for one network of every country in the geo databases and of every geo code that
+served here and all that manifests want besides, each for one network of every country in the geo databases and of every geo code that
 members have; a name that is the same for everybody, on both sides, once. An answer that some
 draw gives here counts as the same.
 
@@ -154,6 +155,9 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 				names = append(names, n.Name)
 			}
 		}
+		if r.world != nil {
+			names = append(names, r.world.wanted(known, f.zone)...)
+		}
 	}
 	var none []string // of which nothing is asked
 	for _, name := range names {
@@ -249,7 +253,8 @@ func compareNameOf(name string, n *records.NameState, types []string) compareNam
 // longestLine is how long a line of a file may be: 64 KiB of data, each octet of which may be written with four characters.
 const longestLine = 1 << 19
 
-// firstWords returns the first word of each line of the file of --names, once each, less what begins with ; or #.
+// firstWords returns the first word of each line of the file of --names, once each, less what begins with ; or #, and less the texts
+// in which operators note whose a name is.
 func firstWords(path string, in io.Reader) (all []string, err error) {
 	if path != source.Stdin {
 		file, err := os.Open(path)
@@ -264,7 +269,7 @@ func firstWords(path string, in io.Reader) (all []string, err error) {
 	lines.Buffer(nil, longestLine)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
-		if len(words) == 0 || strings.ContainsAny(words[0][:1], ";#") || seen[words[0]] {
+		if len(words) == 0 || strings.ContainsAny(words[0][:1], ";#") || seen[words[0]] || strings.Contains(lines.Text(), api.RegistryText) {
 			continue
 		}
 		seen[words[0]] = true

@@ -243,3 +243,33 @@ func TestCompareAlias(t *testing.T) {
 	kuadrantctl(t, "", "compare", addr, "a.k.example.com", "-f", file, "--zone", "k.example.com", "--rate", "10000").expect(t, "an alias", 1,
 		"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net", "2 answers of "+addr)
 }
+
+// TestBugB3Compare: asked are all names that objects want, those too that they do not get, and none of the texts in which operators note
+// whose a name is, in manifests and in the transfer of another server.
+func TestBugB3Compare(t *testing.T) {
+	const heritage = `"heritage=external-dns,external-dns/owner=one"`
+	file := writeFile(t, t.TempDir()+"/records.yaml", manifests(t, `dnsrecord shop/r root=simple.k.example.com served=k.example.com
+    simple.k.example.com A 192.0.2.1
+    kuadrant-a-simple.k.example.com TXT '`+heritage+`'
+    beside.k.example.com A 192.0.2.2`))
+	names := writeFile(t, t.TempDir()+"/names", "listed.k.example.com. 60 IN A 192.0.2.3\nkuadrant-a-listed.k.example.com. 0 IN TXT "+heritage+"\n")
+	asked := make(chan string, 100)
+	addr := answering(t, func(q, m *dns.Msg) {
+		asked <- q.Question[0].Name
+		m.Rcode = dns.RcodeNameError
+	})
+	for _, c := range []struct{ flags, want string }{
+		{"", "beside.k.example.com. simple.k.example.com."}, {"--names " + names, "listed.k.example.com."},
+	} {
+		args := append(strings.Fields("compare "+addr+" -f "+file+" --zone k.example.com --rate 10000"), strings.Fields(c.flags)...)
+		kuadrantctl(t, "", args...)
+		var all []string
+		for len(asked) > 0 {
+			all = append(all, <-asked)
+		}
+		slices.Sort(all)
+		if got := strings.Join(slices.Compact(all), " "); got != c.want {
+			t.Errorf("%s: asked for %s, want %s", c.flags, got, c.want)
+		}
+	}
+}

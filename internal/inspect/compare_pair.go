@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -67,10 +68,22 @@ func (p *pair) matches(e *end) bool {
 		return answered(e.rcode) && answered(there.Rcode) && slices.Equal(e.set, there.Answers[0])
 	case e.rcode == rcodeAbsent && there.Rcode == rcodeAbsent: // an alias of nothing is nothing
 		return true
+	case e.rcode == rcodeFine && len(e.set) == 0 && p.endsInside():
+		return true
 	case len(there.Answers) > 0 || len(e.set) > 0:
 		return false
 	}
 	return e.rcode == there.Rcode || e.rcode == rcodeRefused && there.Rcode == rcodeAbsent // it is in no zone that is served here
+}
+
+// endsInside reports whether the other server's answer ends with an alias within the zone: who serves that, and says no more, has
+// nothing of the type there.
+func (p *pair) endsInside() bool {
+	if p.there.Rcode != rcodeFine || len(p.there.Answers) == 0 || len(p.there.Answers[0]) != 1 || p.x.Type == "CNAME" {
+		return false
+	}
+	alias, is := strings.CutPrefix(p.there.Answers[0][0], "CNAME ")
+	return is && dns.IsSubDomain(dns.Fqdn(p.x.Zone), dns.Fqdn(alias))
 }
 
 // whole returns all our ends as one, which does not depend on the draw: where some end well, none is an error.
