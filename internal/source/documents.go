@@ -193,6 +193,7 @@ type objectReader struct {
 	ignored map[string]int
 	faults  []string // why objects were skipped, one line each, at most maxFaults
 	more    int      // how many were skipped besides
+	unknown []string // which objects have fields that do not exist, one line each, at most maxFaults
 }
 
 // maxFaults bounds the log lines about the objects of one file.
@@ -256,6 +257,10 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		return
 	}
 	if r.selection.takes(kind, name, value) {
+		if unknown := unknownFields(kind, value); unknown != "" && len(r.unknown) < maxFaults {
+			r.unknown = append(r.unknown,
+				fmt.Sprintf("document at line %d: %s %s: ignoring fields that do not exist: %s", r.line, kind, name, unknown))
+		}
 		r.selection.Pools.Mark(v.(api.Object))
 		r.objects = append(r.objects, object{api.Ref{Kind: kind, Name: name}, v, stated})
 	}
@@ -268,6 +273,9 @@ func (r *objectReader) tell(path string, logf Logf) {
 	}
 	if r.more > 0 {
 		logf("%s: and %d%s", path, r.more, moreSkipped)
+	}
+	for _, line := range r.unknown {
+		logf("%s: %s", path, line)
 	}
 	if len(r.ignored) > 0 {
 		logf("%s: ignoring objects of kinds that are not read here: %s", path, r.ignoredText())

@@ -26,7 +26,7 @@ var rooms = map[string][]string{
 	"api/v1alpha1":          {"api/v1"},
 	"api/v1alpha2":          {"api/v1", "api/v1alpha1"},
 	"api/kubizone/v1alpha1": {"api/v1"},
-	"internal/source":       {"api", "internal/direct", "internal/jsonwalk", "internal/rewatch", "internal/tree"},
+	"internal/source":       {"api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1", "internal/direct", "internal/jsonwalk", "internal/rewatch", "internal/tree"},
 	"records":               {"api", "geo", "health", "internal/tree", "records/endpoint", "records/owner", "records/pool", "records/rdata", "records/status", "records/zone"},
 	"records/status":        {"api", "health", "internal/tree", "records/endpoint", "records/owner", "records/pool", "records/rdata", "records/zone"},
 	"records/zone":          {"api", "internal/tree", "records/endpoint", "records/owner", "records/pool", "records/rdata"},

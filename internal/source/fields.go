@@ -1,0 +1,103 @@
+package source
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+
+	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	kubizone "github.com/coredns-kuadrant/kuadrant/api/kubizone/v1alpha1"
+	v1 "github.com/coredns-kuadrant/kuadrant/api/v1"
+	"github.com/coredns-kuadrant/kuadrant/api/v1alpha1"
+	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
+)
+
+// fields are those that an object may have, by name, each with its own; nil stands for any.
+type fields map[string]fields
+
+// knownFields are those of the kinds as their CRDs have them. kubectl refuses others, and in files nothing does.
+var knownFields = [api.NumKinds]fields{
+	api.KindGateway:   fieldsOf[gatewayv1.Gateway](),
+	api.KindDNSPolicy: fieldsOf[v1.DNSPolicy](),
+	api.KindProbe:     fieldsOf[v1alpha1.DNSHealthCheckProbe](),
+	api.KindZone:      fieldsOf[kubizone.Zone](),
+	api.KindRecord:    fieldsOf[kubizone.Record](),
+	api.KindDNSRecord: fieldsOf[v1alpha1.DNSRecord](),
+	api.KindDNSEndpoint: {"apiVersion": nil, "kind": nil, "metadata": nil, "status": nil, "spec": {
+		"endpoints": fieldsOf[v1alpha1.DNSRecord]()["spec"]["endpoints"],
+	}},
+}
+
+// fieldsOf returns the fields of objects of type T. Metadata and status may hold anything.
+func fieldsOf[T any]() fields {
+	all := fieldsOfType(reflect.TypeFor[T]())
+	all["metadata"], all["status"] = nil, nil
+	return all
+}
+
+// fieldsOfType returns the fields of a type in JSON, and of what its lists hold; nil where that may be anything.
+func fieldsOfType(t reflect.Type) fields {
+	reads := reflect.TypeFor[json.Unmarshaler]()
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && !reflect.PointerTo(t).Implements(reads) {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reads) {
+		return nil
+	}
+	all := make(fields)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case name == "" && f.Anonymous:
+			maps.Copy(all, fieldsOfType(f.Type))
+		case name != "-":
+			all[cmp.Or(name, f.Name)] = fieldsOfType(f.Type)
+		}
+	}
+	return all
+}
+
+// maxUnknown is how many fields of an object a message names, and maxFieldName how many octets it has of each name.
+const (
+	maxUnknown   = 4
+	maxFieldName = 64
+)
+
+// unknownFields names the fields of an object that its kind has not; "" for none.
+func unknownFields(kind api.Kind, value []byte) string {
+	walk, found := jsonwalk.Of(value), []string(nil)
+	knownFields[kind].unknown(&walk, "", &found)
+	if n := len(found) - maxUnknown; n > 0 {
+		found = append(found[:maxUnknown], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(found, ", ")
+}
+
+// unknown adds the fields of the next value that k has not to found.
+func (k fields) unknown(walk *jsonwalk.Walker, path string, found *[]string) {
+	switch {
+	case k == nil:
+	case walk.Next() == '[':
+		for i := range walk.Elements {
+			k.unknown(walk, fmt.Sprintf("%s[%d]", path, i), found)
+		}
+	case walk.Next() == '{':
+		for name := range walk.Fields {
+			of, known := k[string(name)]
+			if known && of == nil {
+				continue
+			}
+			at := strings.TrimPrefix(path+"."+api.Cut(string(name), maxFieldName), ".")
+			if !known {
+				*found = append(*found, at)
+			} else {
+				of.unknown(walk, at, found)
+			}
+		}
+	}
+}
