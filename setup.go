@@ -56,11 +56,14 @@ func setup(c *caddy.Controller) error {
 		k.Next = next
 		return k
 	})
-	c.OnStartup(func() error {
+	inst.first = append(inst.first, func() {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
 		if k.geoip != nil && cfg.Handler("metadata") != nil {
 			inst.blocks.lent.lend(b.ZoneSet, k.geoip)
+			inst.config.Lent = true
 		}
+	})
+	c.OnStartup(func() error {
 		if t, ok := cfg.Handler("transfer").(interface{ Notify(zone string) error }); ok {
 			inst.blocks.listeners = append(inst.blocks.listeners, inst.server.notifier.listen(b.ZoneSet, t.Notify))
 		}
@@ -231,6 +234,8 @@ type instance struct {
 	config *engine.Options
 	blocks *serverBlocks
 	server *server
+	// first is what each block looks up among the plugins before the server is configured.
+	first []func()
 	// alive reports whether CoreDNS has started the instance and has it still: it
 	// drops one that it could not start, without telling anybody.
 	alive func() bool
@@ -267,6 +272,9 @@ func (i *instance) start() error {
 	reload.Lock()
 	defer reload.Unlock()
 	s, begins := i.server, i.server.holder == nil
+	for _, look := range i.first {
+		look()
+	}
 	if f := reload.begun; f != nil && f.server != s && !f.alive() {
 		answering.CompareAndSwap(f.server, nil)
 		f.server.stop()

@@ -260,7 +260,7 @@ func (c *contest) newBuilder() pool.Builder {
 			return fixed || z.TellsOwner(name) || c.hasOther(name)
 		},
 		Names: make(map[string]pool.Steered),
-		Watch: c.checks.Watch, Before: c.before, ProbesOff: c.next.Opt.ProbesOff, Overrides: c.next.In.Overrides,
+		Watch: c.checks.Watch, Before: c.before, ProbesOff: c.next.Opt.ProbesOff, Unlocated: c.next.Opt.Unlocated, Overrides: c.next.In.Overrides,
 		Probes: func(cluster string) pool.ProbeIndex {
 			if e := c.cluster(cluster); e != nil {
 				return e.state.Probes

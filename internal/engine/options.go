@@ -44,6 +44,8 @@ type Options struct {
 	// for none.
 	GeoIP []string
 	Nets  string
+	// Lent is true where CoreDNS's geoip plugin finds clients (rule 3.5).
+	Lent bool
 	// Override is the operator's file of overrides, and State the directory of what is kept on disk; "" for none.
 	Override, State string
 	Console         Console

@@ -210,6 +210,7 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 			return nil, err
 		}
 	}
+	s.opt.Unlocated = s.locator == nil && !cfg.Lent
 	switch {
 	case cfg.Override == "":
 	case was.override != nil && was.override.file.Path == cfg.Override:

@@ -28,7 +28,7 @@ func Refusal(reason, message string) api.Condition {
 	switch reason {
 	case ReasonDropped, ReasonApexHostname, reasonInvalidAddress, reasonChainTooLong, ReasonChainTaken:
 		c.Type = conditionTargets
-	case ReasonUnknownGeo:
+	case ReasonUnknownGeo, ReasonUnlocated:
 		c.Type = conditionGeo
 	case ReasonHeaders, ReasonCheck, ReasonNotChecked:
 		c.Type = conditionChecks

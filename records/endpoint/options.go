@@ -39,6 +39,8 @@ type Options struct {
 	// ProbeAllow are the addresses that a probe may have checked which no name of
 	// its namespace publishes (rule 4.10).
 	ProbeAllow []netip.Prefix
+	// Unlocated is true where nothing finds clients: geo codes count for nothing (rule 3.4).
+	Unlocated bool
 }
 
 // Publish lets namespaces publish at a name and below it. Those with one domain add up.

@@ -96,6 +96,7 @@ const (
 	ReasonDropped         = "TargetDropped"
 	ReasonApexHostname    = "HostnameAtApex"
 	ReasonUnknownGeo      = "UnknownGeoCode"
+	ReasonUnlocated       = "NoGeoDatabase"
 	reasonChainTooLong    = "ChainTooLong"
 	ReasonChainTaken      = "ChainTaken"
 	ReasonAnnotation      = "InvalidAnnotation"

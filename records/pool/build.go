@@ -34,6 +34,8 @@ type Builder struct {
 	// ProbesOff is true where nothing is checked here: what the probes' status
 	// says counts (rule 4.1).
 	ProbesOff bool
+	// Unlocated is true where nothing finds clients.
+	Unlocated bool
 	// Probes returns the probes of a cluster.
 	Probes func(cluster string) ProbeIndex
 	// Overrides are the operator's own words.

@@ -335,6 +335,8 @@ func TestNotes(t *testing.T) {
 		{"kube-system", "mode=clusterDNS,clusterDNS.podLabels=null", "docs/cluster-dns.md", budget},
 		{"dns", "mode=clusterDNS,service.enabled=true", ".spec.clusterIP", budget},
 		{"dns", "nsid=true", "{.ip}{.hostname}", budget},
+		{"dns", "zones[0].name=example.com", "Nothing finds clients", budget},
+		{"dns", "geoip.files[0]=/geo.mmdb", "Rights: ", "Nothing finds clients"},
 		{"dns", "crds.keep=false", "ConfigMaps with Corefiles stay", "CustomResourceDefinitions stay"},
 		{"dns", "replicas=null,state.volume.persistentVolumeClaim.claimName=a", "two pods must not share a state", budget},
 	} {
