@@ -150,11 +150,12 @@ func (s *scenario) Settle() {
 	s.await(marker)
 }
 
-// await waits until a Gateway is there in each cluster, and what was written before it.
+// await waits until a Gateway is there in each cluster, and what was written before it. A structure that is compiled aside comes
+// later than leaves.
 func (s *scenario) await(marker string) {
 	s.t.Helper()
 	waitFor(s.t, "objects of "+marker, func() bool {
-		if !s.plugin.Ready() {
+		if !s.plugin.Ready() || s.Snapshot().Behind() {
 			return false
 		}
 		current := s.Snapshot().Objects().Clusters

@@ -63,7 +63,8 @@ func TestRights(t *testing.T) {
 func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, known, unknown string) {
 	t.Helper()
 	log := boottest.Listen(t)
-	addr := boottest.Kube(t, kubetest.WriteKubeconfig(t, server.User(t, metav1.NamespaceDefault, user)), "example.com", option)
+	config := kubetest.WriteKubeconfig(t, server.User(t, metav1.NamespaceDefault, user))
+	addr := boottest.Kube(t, config, "example.com", "nameserver ns1.example.com 192.0.2.53\n"+option)
 	if warning != "" {
 		boottest.WaitFor(t, "warning of "+warning, func() bool { return log.Has("warning", warning) })
 	}
