@@ -82,18 +82,11 @@ func (b *Builder) Build(contenders []*endpoint.Contender) {
 		}
 	}
 	slices.SortFunc(readable, func(x, y []*endpoint.Contender) int { return len(x[0].Host) - len(y[0].Host) })
-	shared := len(readable) == 2 && sameChain(readable[0], readable[1])
-	for _, c := range slices.Concat(readable...) {
-		if c.Check() != nil && !c.Checked() && !shared && !b.ProbesOff {
-			b.note(c, endpoint.ReasonNotChecked,
-				"%s: nothing is checked, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host",
-				endpoint.TrimDot(c.Host))
-		}
-	}
-	if shared {
+	if len(readable) == 2 && sameChain(readable[0], readable[1]) {
 		b.expand(readable[0][0].Host, slices.Concat(readable[0], readable[1]), false)
 	} else {
 		for i, on := range readable {
+			b.noteUnchecked(on)
 			b.host(on, i > 0 && slices.ContainsFunc(readable[0], (*endpoint.Contender).Steers))
 		}
 	}
@@ -103,6 +96,17 @@ func (b *Builder) Build(contenders []*endpoint.Contender) {
 }
 
 func isUnread(c *endpoint.Contender) bool { return c.Unread }
+
+// noteUnchecked tells those whose check never begins, for want of a name to ask for (rule 4.2).
+func (b *Builder) noteUnchecked(on []*endpoint.Contender) {
+	for _, c := range on {
+		if c.Check() != nil && !c.Checked() && !b.ProbesOff {
+			b.note(c, endpoint.ReasonNotChecked,
+				"%s: nothing is checked, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host",
+				endpoint.TrimDot(c.Host))
+		}
+	}
+}
 
 // unread puts the names of an owner that cannot be read into b.Names, where others that share the host have none: the
 // host, and what its chain may have, unless that is the chain of H' (rule 2.8).
