@@ -1,5 +1,5 @@
-# CoreDNS with the kuadrant plugin, as one static binary. The image has nothing
-# else in it that runs: no shell, no package manager, no C library.
+# CoreDNS with the kuadrant plugin, and kdns, as static binaries. The image has
+# nothing else in it that runs: no shell, no package manager, no C library.
 #
 #   docker build --build-arg VERSION=$(git describe --always --dirty) -t NAME:TAG .
 
@@ -15,7 +15,7 @@ COPY . .
 ARG TARGETOS TARGETARCH
 ARG VERSION=unversioned
 # The same source and VERSION give the same file, wherever it is built.
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X github.com/coredns/coredns/coremain.GitCommit=$VERSION" -o /out/coredns ./cmd/coredns
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X github.com/coredns/coredns/coremain.GitCommit=$VERSION" -o /out/ ./cmd/coredns ./cmd/kdns
 # One account and no other: 65532, which config/deploy runs it as.
 RUN mkdir -p /out/etc/ssl/certs && cp /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ && \
     echo 'nonroot:x:65532:65532:nonroot:/:/sbin/nologin' > /out/etc/passwd && \

@@ -13,7 +13,7 @@ KUBECTL := build/bin/kubectl
 PROMTOOL := build/bin/promtool
 QUERIES := build/bin/queries
 export KUADRANT_COREDNS := $(CURDIR)/bin/coredns
-export KUADRANT_KUADRANTCTL := $(CURDIR)/bin/kuadrantctl
+export KUADRANT_KDNS := $(CURDIR)/bin/kdns
 export KUADRANT_PROMTOOL := $(CURDIR)/$(PROMTOOL)
 export KUADRANT_QUERIES := $(CURDIR)/$(QUERIES)
 HELM := build/bin/helm build/bin/helm3
@@ -26,8 +26,8 @@ ALIVE := $(CURDIR)/tools/alive
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## make bin/coredns and bin/kuadrantctl
-	@$(ALIVE) "build coredns and kuadrantctl" go build -o bin/ ./cmd/coredns ./cmd/kuadrantctl
+build: ## make bin/coredns and bin/kdns
+	@$(ALIVE) "build coredns and kdns" go build -o bin/ ./cmd/coredns ./cmd/kdns
 
 run: build ## start Corefile.example on 127.0.0.1 port 1053
 	./bin/coredns -conf Corefile.example

@@ -31,7 +31,7 @@ func (c Command) String() string {
 
 // tools are the programs that the project's texts tell people to use. Other lines may be anything.
 var tools = []string{
-	"make", "kubectl", "kubectl-kuadrant", "kuadrantctl", "helm", "dig", "kdig", "go", "coredns", "cd", "docker", "kustomize",
+	"make", "kubectl", "kubectl-kdns", "kdns", "helm", "dig", "kdig", "go", "coredns", "cd", "docker", "kustomize",
 	"delv", "dnssec-keygen", "dnssec-dsfromkey", "promtool", "curl",
 }
 

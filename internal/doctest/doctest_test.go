@@ -36,7 +36,7 @@ func TestSplit(t *testing.T) {
 const text = "# Head\n\nProse with `make help`, `a word` and `helm install\nx --set a=b`.\n\n" + // 1 to 5
 	"    make run   # indented\n    go run ./x\n\nNot `kubectl` here:\n    make nothing, a part of the paragraph\n\n" + // to 11
 	"~~~ sh\ncd config/x\nkubectl apply -k .\ncat > f <<EOF\nmake wrong\nEOF\nmake two \\\n  three\nls\n~~~\n\n" + // to 22
-	"```console\n$ bin/kuadrantctl list zones\nmake output\n```\n\n~~~ txt\nmake text\nother text\ncd NAME\ngo run ./z\n~~~\n\n" +
+	"```console\n$ bin/kdns list zones\nmake output\n```\n\n~~~ txt\nmake text\nother text\ncd NAME\ngo run ./z\n~~~\n\n" +
 	"| `kubectl a \\| grep b` | c |\n\n1. One:\n\n       dig a\n"
 
 // TestCommands: commands are found in blocks of all kinds and in prose, each with its place.
@@ -58,7 +58,7 @@ func TestCommands(t *testing.T) {
 	want := []string{
 		"6 make run", "7 go run ./x",
 		"13 cd config/x in config/x", "14 kubectl apply -k . in config/x", "15 cat in config/x", "18 make two three in config/x", "20 ls in config/x",
-		"24 bin/kuadrantctl list zones", "29 make text", "31 cd NAME in NAME elsewhere", "32 go run ./z in NAME elsewhere",
+		"24 bin/kdns list zones", "29 make text", "31 cd NAME in NAME elsewhere", "32 go run ./z in NAME elsewhere",
 		"39 dig a",
 		"3 make help inline", "3 helm install x --set a=b inline", "9 kubectl inline", "35 kubectl a inline",
 	}
@@ -77,7 +77,7 @@ func TestAll(t *testing.T) {
 	for _, c := range all {
 		programs[c.Program()]++
 	}
-	for program, least := range map[string]int{"make": 10, "kubectl": 50, "dig": 50, "helm": 5, "go": 15, "kuadrantctl": 3} {
+	for program, least := range map[string]int{"make": 10, "kubectl": 50, "dig": 50, "helm": 5, "go": 15, "kdns": 3} {
 		if programs[program] < least {
 			t.Errorf("%d times %s", programs[program], program)
 		}

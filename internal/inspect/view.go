@@ -1,5 +1,5 @@
 // Package inspect says what a snapshot holds, to people: why an answer is what it is, which names
-// and targets there are, who contends. The console and kuadrantctl show what it returns, and its
+// and targets there are, who contends. The console and kdns show what it returns, and its
 // JSON form is the API of both (docs/console.md). It is pure but for the health cells that it
 // reads: no clock, I/O or goroutine.
 package inspect

@@ -93,10 +93,10 @@ func CoreDNS(t testing.TB, root string) string {
 	return built(t, "KUADRANT_COREDNS", root, "./cmd/coredns")
 }
 
-// Kuadrantctl returns the path of the command line, as CoreDNS does with KUADRANT_KUADRANTCTL.
-func Kuadrantctl(t testing.TB, root string) string {
+// Kdns returns the path of the command line, as CoreDNS does with KUADRANT_KDNS.
+func Kdns(t testing.TB, root string) string {
 	t.Helper()
-	return built(t, "KUADRANT_KUADRANTCTL", root, "./cmd/kuadrantctl")
+	return built(t, "KUADRANT_KDNS", root, "./cmd/kdns")
 }
 
 // built returns the path of a program: what a variable names, else what is built.

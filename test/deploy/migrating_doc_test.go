@@ -89,10 +89,10 @@ func (d *migratingDoc) corefile(t *testing.T) string {
 	return strings.Replace(text, "kuadrant {\n", "kuadrant {\n"+lines, 1)
 }
 
-// TestMigratingDocGeo: where a Corefile of a text names a geo database, which is on the servers, the commands of kuadrantctl name one of
+// TestMigratingDocGeo: where a Corefile of a text names a geo database, which is on the servers, the commands of kdns name one of
 // their own, and else none.
 func TestMigratingDocGeo(t *testing.T) {
-	commands := regexp.MustCompile(`kuadrantctl [a-z]+ [^\n` + "`" + `]*--corefile Corefile[^\n` + "`" + `]*`)
+	commands := regexp.MustCompile(`kdns [a-z]+ [^\n` + "`" + `]*--corefile Corefile[^\n` + "`" + `]*`)
 	found := 0
 	for _, name := range migratingTexts() {
 		text, corefiles := deployDoc(t, name)
@@ -109,7 +109,7 @@ func TestMigratingDocGeo(t *testing.T) {
 	}
 }
 
-// TestMigratingDocObjects: what `kuadrantctl check` does finds nothing in the objects that the texts show,
+// TestMigratingDocObjects: what `kdns check` does finds nothing in the objects that the texts show,
 // under their first Corefile.
 func TestMigratingDocObjects(t *testing.T) {
 	for _, from := range migratingFrom {
@@ -126,7 +126,7 @@ func TestMigratingDocObjects(t *testing.T) {
 	}
 }
 
-// compile compiles the objects under the first Corefile, as kuadrantctl does. What does not count of them is an error.
+// compile compiles the objects under the first Corefile, as kdns does. What does not count of them is an error.
 func (d *migratingDoc) compile(t *testing.T) *inspect.View {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "Corefile")
@@ -265,7 +265,7 @@ func TestMigratingDocIndex(t *testing.T) {
 		if !strings.Contains(index, "("+name+")") {
 			t.Errorf("docs/migrating.md does not lead to %s", name)
 		}
-		for _, want := range []string{"(migrating.md", "## What you have", "## The Corefile", "## Steps", "## See that it works", "## What differs", "## Back", "kuadrantctl check", "kuadrantctl compare"} {
+		for _, want := range []string{"(migrating.md", "## What you have", "## The Corefile", "## Steps", "## See that it works", "## What differs", "## Back", "kdns check", "kdns compare"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("docs/%s lacks %q", name, want)
 			}

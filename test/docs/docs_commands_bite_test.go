@@ -46,9 +46,9 @@ func TestDocsCommandsBite(t *testing.T) {
 		"go tool -modfile=../tools/go.tool.mod gofmpt":      "no gofmpt",
 		"bin/coredns -conf examples/Corefile.primary":       "",
 		"bin/coredns -conf examples/Corefile.prim":          "no examples/Corefile.prim",
-		"bin/kuadrantctl check -f eu=examples/eu -f DIR":    "",
-		"bin/kuadrantctl check -f eu=examples/europe":       "no examples/europe",
-		"kuadrantctl check --corefile=examples/Corefile.no": "no examples/Corefile.no",
+		"bin/kdns check -f eu=examples/eu -f DIR":    "",
+		"bin/kdns check -f eu=examples/europe":       "no examples/europe",
+		"kdns check --corefile=examples/Corefile.no": "no examples/Corefile.no",
 	} {
 		var found []string
 		for _, c := range doctest.Commands("f", "~~~ sh\n"+line+"\n~~~\n") {

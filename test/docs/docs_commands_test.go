@@ -14,7 +14,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// docChecker tells what is wrong with a command of a text, as far as can be told without typing it. The lines of kuadrantctl are
+// docChecker tells what is wrong with a command of a text, as far as can be told without typing it. The lines of kdns are
 // checked by its own tests.
 type docChecker struct {
 	targets, goTools map[string]bool

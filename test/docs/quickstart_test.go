@@ -73,7 +73,7 @@ func needQuickStart(t *testing.T) {
 	asked := exec.Command("make", "--question", "build/bin/kube-apiserver", "build/bin/kubectl")
 	asked.Env = withoutMake(os.Environ())
 	out, err := asked.CombinedOutput()
-	for _, file := range []string{"bin/coredns", "bin/kuadrantctl"} {
+	for _, file := range []string{"bin/coredns", "bin/kdns"} {
 		if _, missing := os.Stat(file); err == nil {
 			err = missing
 		}

@@ -70,7 +70,7 @@ func (w *walk) bash(ctx context.Context, line string) *exec.Cmd {
 func (w *walk) command(c doctest.Shown) {
 	w.t.Helper()
 	want := shownAs(c.Want)
-	switch asks := regexp.MustCompile(`^(dig|bin/kuadrantctl) `).MatchString(c.Line); {
+	switch asks := regexp.MustCompile(`^(dig|bin/kdns) `).MatchString(c.Line); {
 	case w.elsewhere:
 		w.open(c.Line)
 		last := w.terminals[len(w.terminals)-1]
@@ -99,7 +99,7 @@ func (w *walk) run(line string) string {
 	cmd.WaitDelay = time.Second // for what it has left behind
 	out, err := cmd.CombinedOutput()
 	got := asShown(string(out))
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 && strings.HasPrefix(line, "bin/kuadrantctl preview ") {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 && strings.HasPrefix(line, "bin/kdns preview ") {
 		err = nil // something would change
 	}
 	if err != nil {

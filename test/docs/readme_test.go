@@ -58,9 +58,9 @@ func TestReadmeDig(t *testing.T) {
 	if len(commands) < 10 {
 		t.Fatalf("found %d commands", len(commands))
 	}
-	kuadrantctl := peertest.Kuadrantctl(t, ".")
+	kdns := peertest.Kdns(t, ".")
 	for _, c := range commands {
-		if got, err := c.Run(port, "bin/kuadrantctl", kuadrantctl); err != nil || got != c.Want {
+		if got, err := c.Run(port, "bin/kdns", kdns); err != nil || got != c.Want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.Line, err, got, c.Want)
 		}
 	}

@@ -16,7 +16,7 @@ const head = `<!-- make reference writes this file: of README.md, config/crd, th
 # Reference
 
 Each setting, field, label and metric, with its default and bounds, in a line. What they are for stands where the lines lead to. Exit codes are in
-[kuadrantctl.md](kuadrantctl.md#exit-codes), the JSON API in [api.md](api.md), values of the Helm chart in
+[kdns.md](kdns.md#exit-codes), the JSON API in [api.md](api.md), values of the Helm chart in
 [its README](../charts/kuadrant-coredns/README.md#values), rights in [security.md](security.md#what-each-right-means), conditions and their reasons in
 [write-back.md](write-back.md#what-a-policys-status-says) and [zones.md](zones.md#what-is-wrong), alerts in [runbooks.md](runbooks.md).
 

@@ -98,13 +98,13 @@ func TestLive(t *testing.T) {
 		},
 	} {
 		parent := startKnot(t, "", map[string]string{"example.com.": parentZone + c.parent})
-		got := kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--parent", parent, "--resolver",
+		got := kdns(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--parent", parent, "--resolver",
 			parent, "--port", port)
 		got.expect(t, c.name, c.code, c.want...)
 	}
 	// The parent's servers as a resolver knows them.
 	resolver := startKnot(t, "", map[string]string{"example.com.": parentZone})
-	kuadrantctl(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port).expect(t,
+	kdns(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port).expect(t,
 		"with a resolver", 1, "the parent's server ns.example.com: ")
 	for args, want := range map[string]string{
 		"--live example.org":                              "2 example.org is no zone that is served here: the zones are k.example.com",
@@ -116,7 +116,7 @@ func TestLive(t *testing.T) {
 		"--live k.example.com --resolver 127.0.0.1:99999": "2 is no port",
 		"--live k.example.com --resolver 127.0.0.1:1":     "3 find the parent of k.example.com.: no answer from 127.0.0.1:1",
 	} {
-		kuadrantctl(t, "", append([]string{"check", "--corefile", corefile}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])
+		kdns(t, "", append([]string{"check", "--corefile", corefile}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])
 	}
 }
 

@@ -1,5 +1,5 @@
-// Command kuadrantctl says what the kuadrant plugin answers, and why: from manifests alone, or of a
-// server that runs. Installed as kubectl-kuadrant it is `kubectl kuadrant`, and as kubectl_complete-kuadrant what
+// Command kdns says what the kuadrant plugin answers, and why: from manifests alone, or of a
+// server that runs. Installed as kubectl-kdns it is `kubectl kdns`, and as kubectl_complete-kdns what
 // kubectl asks to complete that.
 package main
 
@@ -115,7 +115,7 @@ func newRoot(plugin bool) *cobra.Command { return newRootOf(plugin, new(options)
 // newRootOf returns the program with what its flags are put into.
 func newRootOf(plugin bool, o *options) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "kuadrantctl",
+		Use:   "kdns",
 		Short: "Say what the kuadrant plugin of CoreDNS answers, and why",
 		Long: `Say what the kuadrant plugin of CoreDNS answers, and why.
 
@@ -126,8 +126,8 @@ server would, or a server that runs (--server), whose Corefile has the property 
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.check() },
 	}
 	if plugin { // what a shell completes is the file's name: kubectl has a completion of its own
-		root.Use = "kubectl-kuadrant"
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kuadrant"}
+		root.Use = "kubectl-kdns"
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kdns"}
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())

@@ -40,7 +40,7 @@ func TestPreviewOfSeveralPaths(t *testing.T) {
 		{both(dir+"/moved", shop), 1, "        + 192.0.2.99\n", shop + ": skipping Gateway shop/eu (line 1): already in " + moved},
 		{both(shop, dir+"/moved"), 0, same, moved + ": skipping Gateway shop/eu (line 1): already in " + shop},
 	} {
-		r := kuadrantctl(t, "", append([]string{"preview", "--against", dir + "/before", "--zone", "k.example.com"}, c.args...)...)
+		r := kdns(t, "", append([]string{"preview", "--against", dir + "/before", "--zone", "k.example.com"}, c.args...)...)
 		if r.code != c.code || !strings.Contains(r.out, c.out) || c.warned == "" && r.errs != "" || !strings.Contains(r.errs, c.warned) {
 			t.Errorf("%q: code %d\n%s%s", c.args, r.code, r.out, r.errs)
 		}
@@ -49,7 +49,7 @@ func TestPreviewOfSeveralPaths(t *testing.T) {
 	spec, _, _ := strings.Cut(documents[0], `,"status":`)
 	bare := spec + "}\n"
 	twice := writeFile(t, dir+"/twice.yaml", bare+"---\n"+strings.ReplaceAll(documents[0], "192.0.2.1", "192.0.2.77"))
-	if r := kuadrantctl(t, "", "preview", "--against", before, "--zone", "k.example.com", "-f", twice); r.code != 0 || r.out != same {
+	if r := kdns(t, "", "preview", "--against", before, "--zone", "k.example.com", "-f", twice); r.code != 0 || r.out != same {
 		t.Errorf("without a status, and then with one: code %d\n%s%s", r.code, r.out, r.errs)
 	}
 }
@@ -60,7 +60,7 @@ func TestPreviewWarns(t *testing.T) {
 	file := writeFile(t, dir+"/x.yaml", manifests(t, previewed))
 	writeFile(t, dir+"/more/x.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
 	pods := writeFile(t, dir+"/pods.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
-	r := kuadrantctl(t, "", "preview", "--zone", "k.example.com", "--against", file, "--against", dir+"/more", "-f", pods)
+	r := kdns(t, "", "preview", "--zone", "k.example.com", "--against", file, "--against", dir+"/more", "-f", pods)
 	for _, want := range []string{dir + "/more is read as the cluster \"more\", and " + file + " as \"local\"", dir +
 		"/more/x.yaml: ignoring objects", pods + ": ignoring objects"} {
 		if !strings.Contains(r.errs, "warning: "+want) {
@@ -84,7 +84,7 @@ func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 			{"-f", good, "--against", bad},
 		} {
 			for _, form := range outputs {
-				r := kuadrantctl(t, "", append([]string{"preview", "--zone", "k.example.com", "-o", form}, args...)...)
+				r := kdns(t, "", append([]string{"preview", "--zone", "k.example.com", "-o", form}, args...)...)
 				if r.code != 3 || r.out != "" || !strings.Contains(r.errs, bad) {
 					t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
 				}
@@ -110,8 +110,8 @@ func TestServerThatLacksSomething(t *testing.T) {
 		{"compare", startKnot(t, "", map[string]string{"k.example.com.": otherZone}), "status.k.example.com", "--types", "TXT"},
 		{"preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu"},
 	} {
-		r := kuadrantctl(t, "", append(args, "--server", server.URL)...)
-		want := "warning: the server has not read all of the cluster na: a.yaml: line 1: x\nkuadrantctl: the server has not read " +
+		r := kdns(t, "", append(args, "--server", server.URL)...)
+		want := "warning: the server has not read all of the cluster na: a.yaml: line 1: x\nkdns: the server has not read " +
 			"everything: what is said lacks the rest\n"
 		if r.code != 3 || r.out == "" || r.errs != want {
 			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
@@ -125,15 +125,15 @@ func TestCheckOfNothing(t *testing.T) {
 	file := writeFile(t, dir+"/x.yaml", manifests(t, previewed))
 	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    namespaces nosuch\n    manifests "+dir+"\n  }\n}\n")
 	for _, args := range [][]string{{"-f", file}, {}} {
-		kuadrantctl(t, "", append([]string{"check", "--corefile", corefile}, args...)...).expect(t, args, 1,
+		kdns(t, "", append([]string{"check", "--corefile", corefile}, args...)...).expect(t, args, 1,
 			"warning: there is no object that is read: ", "(LeftOut)\n0 errors, 1 warning\n")
 	}
 	broken := writeFile(t, dir+"/broken.yaml", "a: [\n---\nb: [\n---\nc: 1\n---\nd: [\n")
-	r := kuadrantctl(t, "", "check", "--zone", "k.example.com", "-f", broken)
+	r := kdns(t, "", "check", "--zone", "k.example.com", "-f", broken)
 	if r.code != 1 || strings.Count(r.out, "error: "+broken+": line ") != 3 || !strings.Contains(r.out, "(Unread)") {
 		t.Errorf("three that are broken: code %d\n%s%s", r.code, r.out, r.errs)
 	}
-	kuadrantctl(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken).expect(t, broken, 3, "!1 file could not be read in full")
+	kdns(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken).expect(t, broken, 3, "!1 file could not be read in full")
 }
 
 // TestServerDies: of a server that dies before or within its answer a user gets an error that says so, and nothing of an answer.
@@ -157,7 +157,7 @@ func TestServerDies(t *testing.T) {
 			{"check", "--live", "k.example.com"},
 			{"compare", "127.0.0.1:1"},
 		} {
-			r := kuadrantctl(t, "", append(args, "--server", server.URL)...)
+			r := kdns(t, "", append(args, "--server", server.URL)...)
 			if r.code != 3 || r.out != "" || !strings.Contains(r.errs, server.URL) {
 				t.Errorf("%q after %q: code %d\n%s%s", args, sent, r.code, r.out, r.errs)
 			}

@@ -39,13 +39,13 @@ warning: DNSPolicy shop/eu of cluster local, shop.k.example.com: the server neve
 		t.Run(name, func(t *testing.T) {
 			corefile := writeFile(t, t.TempDir()+"/Corefile",
 				"k.example.com {\n"+strings.Join(c.others, "\n")+"\nkuadrant {\n"+strings.Join(append(c.lines, server), "\n")+"\n}\n}\n")
-			got := kuadrantctl(t, "", append([]string{"check", "-f", file, "--corefile", corefile}, c.flags...)...)
+			got := kdns(t, "", append([]string{"check", "-f", file, "--corefile", corefile}, c.flags...)...)
 			if clean := strings.HasPrefix(c.want, "nothing"); !strings.Contains(got.out, c.want) || clean != (got.code == 0) {
 				t.Errorf("code %d:\n%s%s\nwant %s", got.code, got.out, got.errs, c.want)
 			}
 		})
 	}
-	if got := kuadrantctl(t, "", "check", "-f", file, "--zone", "k.example.com"); got.code != 0 || got.out != "nothing is wrong\n" {
+	if got := kdns(t, "", "check", "-f", file, "--zone", "k.example.com"); got.code != 0 || got.out != "nothing is wrong\n" {
 		t.Errorf("without a Corefile: code %d:\n%s%s", got.code, got.out, got.errs)
 	}
 }
@@ -55,14 +55,14 @@ func TestCheckSkipped(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/a.yaml", strings.Repeat("apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: 5}\n---\n",
 		12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
-	kuadrantctl(t, "", "check", "-f", dir, "--zone", "k.example.com").expect(t, dir, 1,
+	kdns(t, "", "check", "-f", dir, "--zone", "k.example.com").expect(t, dir, 1,
 		"error: "+dir+"/a.yaml: document at line 1: object skipped: ", "error: "+dir+"/a.yaml: and 2 more objects skipped (Unread)\n",
 		"warning: "+dir+"/a.yaml: ignoring objects of kinds that are not read here: 1 \"Pod\" of \"v1\" (LeftOut)\n11 errors, 1 warning\n")
 }
 
 // TestCheckReasonOnce: a reason that the text of a condition has is not written again.
 func TestCheckReasonOnce(t *testing.T) {
-	got := kuadrantctl(t, manifests(t, "policy shop/p gateway=none"), "check", "-f", "-", "--zone", "k.example.com")
+	got := kdns(t, manifests(t, "policy shop/p gateway=none"), "check", "-f", "-", "--zone", "k.example.com")
 	const want = "error: DNSPolicy shop/p of cluster local: Accepted=False (TargetNotFound): DNSPolicy target none was not " +
 		"found\n1 error, 0 warnings\n"
 	if got.code != 1 || got.out != want {
@@ -73,8 +73,8 @@ func TestCheckReasonOnce(t *testing.T) {
 // TestNothingServed: an object of which nothing is served is an error, and is listed with a reason that says so.
 func TestNothingServed(t *testing.T) {
 	text := manifests(t, strings.Replace(checkedManifests, "host=shop.k.example.com", "host=", 1))
-	kuadrantctl(t, text, "check", "-f", "-", "--zone", "k.example.com").expect(t, "check", 1,
+	kdns(t, text, "check", "-f", "-", "--zone", "k.example.com").expect(t, "check", 1,
 		"error: DNSPolicy shop/eu of cluster local: enforced, but no listener with a hostname (NothingServed)\n1 error, 0 warnings\n")
-	kuadrantctl(t, text, "list", "conflicts", "-f", "-", "--zone", "k.example.com").expect(t, "list", 0,
+	kdns(t, text, "list", "conflicts", "-f", "-", "--zone", "k.example.com").expect(t, "list", 0,
 		"DNSPolicy shop/eu of cluster local  no      NothingServed")
 }

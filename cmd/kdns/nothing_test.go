@@ -43,19 +43,19 @@ func TestNothingToRead(t *testing.T) {
 			{"preview", "--zone", "k.example.com", "--against", good},
 		} {
 			args := append(command, c.args...)
-			if got := kuadrantctl(t, "", args...); got.code != 3 || got.out != "" || !strings.Contains(got.errs, c.want) {
+			if got := kdns(t, "", args...); got.code != 3 || got.out != "" || !strings.Contains(got.errs, c.want) {
 				t.Errorf("%q: code %d, %q %q", args, got.code, got.out, got.errs)
 			}
 		}
 	}
-	kuadrantctl(t, "", "preview", "--server", server.URL, "-f", empty).expect(t, "on a server", 3, "!"+noFile)
-	kuadrantctl(t, "", "preview", "--server", server.URL, "-f", "-").expect(t, "on a server", 3, "!there is no object in -")
+	kdns(t, "", "preview", "--server", server.URL, "-f", empty).expect(t, "on a server", 3, "!"+noFile)
+	kdns(t, "", "preview", "--server", server.URL, "-f", "-").expect(t, "on a server", 3, "!there is no object in -")
 	// What they are applied to may be empty.
-	kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty).expect(t, "applied to nothing", 1, "www.k.example.com")
-	kuadrantctl(t, "", "preview", "--zone", "k.example.com", "-f", good).expect(t, "applied to what nobody says", 2, "!--against PATH")
+	kdns(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty).expect(t, "applied to nothing", 1, "www.k.example.com")
+	kdns(t, "", "preview", "--zone", "k.example.com", "-f", good).expect(t, "applied to what nobody says", 2, "!--against PATH")
 	// What is there and is no object is missed.
 	odd := writeFile(t, dir+"/odd.yaml", objects+"---\nhello\n")
-	kuadrantctl(t, "", "list", "names", "--zone", "k.example.com", "-f", odd).expect(t, odd, 3, "www.k.example.com", "!could not be understood")
+	kdns(t, "", "list", "names", "--zone", "k.example.com", "-f", odd).expect(t, odd, 3, "www.k.example.com", "!could not be understood")
 }
 
 // TestCheckLiveFails: where a delegation could not be looked at, nobody says that nothing is wrong.
@@ -67,7 +67,7 @@ func TestCheckLiveFails(t *testing.T) {
 		{"--live", "other.example"},
 	} {
 		for _, form := range outputs {
-			got := kuadrantctl(t, "", append([]string{"check", example, "-o", form, "--timeout", "2s"}, args...)...)
+			got := kdns(t, "", append([]string{"check", example, "-o", form, "--timeout", "2s"}, args...)...)
 			if got.code < 2 || got.out != "" || got.errs == "" {
 				t.Errorf("%q, as %s: code %d, %q %q", args, form, got.code, got.out, got.errs)
 			}
@@ -95,7 +95,7 @@ func TestPreviewPlaces(t *testing.T) {
 	}))
 	defer server.Close()
 	args := []string{"preview", "-f", dir, "--server", server.URL}
-	kuadrantctl(t, "", args...).expect(t, "left out", 0, "nothing changes\n", "!warning: x in the document at line 2 of "+dir+
+	kdns(t, "", args...).expect(t, "left out", 0, "nothing changes\n", "!warning: x in the document at line 2 of "+dir+
 		"/b.yaml: it is twice, as the one in the document at line 1 of "+dir+"/a.yaml\n")
 	status = http.StatusBadRequest
 	for _, c := range []struct {
@@ -103,14 +103,14 @@ func TestPreviewPlaces(t *testing.T) {
 		code           int
 		want           string
 	}{
-		{"manifests", "line 4: did not find it", 3, "kuadrantctl: line 1 of " + dir + "/b.yaml: did not find it\n"},
+		{"manifests", "line 4: did not find it", 3, "kdns: line 1 of " + dir + "/b.yaml: did not find it\n"},
 		{ // of the line that parts documents
 			"manifests", "document at line 3: control characters are not allowed", 3,
-			"kuadrantctl: document at line 1 of " + dir + "/b.yaml: control characters are not allowed\n",
+			"kdns: document at line 1 of " + dir + "/b.yaml: control characters are not allowed\n",
 		},
 		{"cluster", "say which: there are eu, na", 2, "say which: there are eu, na (--cluster NAME)"},
 	} {
 		answer = fmt.Sprintf(`{"error": {"field": %q, "message": %q}}`, c.field, c.message)
-		kuadrantctl(t, "", args...).expect(t, c.message, c.code, "!"+c.want)
+		kdns(t, "", args...).expect(t, c.message, c.code, "!"+c.want)
 	}
 }

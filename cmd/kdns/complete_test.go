@@ -17,8 +17,8 @@ func called(t *testing.T, name string, args ...string) result {
 // TestPlugin: as a plugin of kubectl it says so, leaves kubectl's own completion alone, and completes its command lines for it.
 func TestPlugin(t *testing.T) {
 	inRoot(t)
-	const plugin = "/usr/bin/kubectl-kuadrant"
-	const completes = "/usr/bin/kubectl_complete-kuadrant"
+	const plugin = "/usr/bin/kubectl-kdns"
+	const completes = "/usr/bin/kubectl_complete-kdns"
 	if got := called(t, plugin, "completion", "bash"); strings.Contains(got.out, "__start_kubectl kubectl\n") {
 		t.Error(got.out)
 	}
@@ -27,12 +27,12 @@ func TestPlugin(t *testing.T) {
 		code          int
 		want          string
 	}{
-		{plugin, "completion bash", 0, "__start_kubectl-kuadrant kubectl-kuadrant\n"},
-		{plugin, "completion bash --help", 0, "source <(kubectl-kuadrant completion bash)"},
-		{plugin, "list --help", 0, "  kubectl kuadrant list [command]"},
-		{plugin, "--version", 0, "kubectl kuadrant version"},
-		{plugin, "nix", 2, `!kubectl kuadrant: unknown command "nix" for "kubectl kuadrant"`},
-		{plugin, "list", 2, "!kubectl kuadrant: say what to list: see kubectl kuadrant list --help\n"},
+		{plugin, "completion bash", 0, "__start_kubectl-kdns kubectl-kdns\n"},
+		{plugin, "completion bash --help", 0, "source <(kubectl-kdns completion bash)"},
+		{plugin, "list --help", 0, "  kubectl kdns list [command]"},
+		{plugin, "--version", 0, "kubectl kdns version"},
+		{plugin, "nix", 2, `!kubectl kdns: unknown command "nix" for "kubectl kdns"`},
+		{plugin, "list", 2, "!kubectl kdns: say what to list: see kubectl kdns list --help\n"},
 		{completes, "list ta", 0, "targets\tList what is checked, the worst first\n:4\n"},
 	} {
 		called(t, c.program, strings.Fields(c.args)...).expect(t, c.args, c.code, c.want)
@@ -65,7 +65,7 @@ func TestCompleteValues(t *testing.T) {
 		if strings.HasSuffix(c.args, "_") {
 			words = append(words, "")
 		}
-		got := kuadrantctl(t, "", append([]string{"__completeNoDesc"}, words...)...)
+		got := kdns(t, "", append([]string{"__completeNoDesc"}, words...)...)
 		if said := strings.Join(strings.Fields(got.out), " "); got.code != 0 || said != c.want {
 			t.Errorf("%s: code %d: %q, want %q", c.args, got.code, said, c.want)
 		}

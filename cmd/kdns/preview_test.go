@@ -50,9 +50,9 @@ func (c change) expect(t *testing.T, flags ...string) {
 		code, c.wants = 0, []string{"nothing changes"}
 	}
 	args := append([]string{"preview", "--against", before, "-f"}, append([]string{after, "--prune"}, flags...)...)
-	kuadrantctl(t, "", args...).expect(t, c.name, code, c.wants...)
+	kdns(t, "", args...).expect(t, c.name, code, c.wants...)
 	args[4] = before
-	kuadrantctl(t, "", args...).expect(t, c.name+", against itself", 0)
+	kdns(t, "", args...).expect(t, c.name+", against itself", 0)
 }
 
 // previewed is what is served before a change, in the short form.
@@ -189,7 +189,7 @@ secret ns/hs labels=kuadrant.io/probe-headers:true X-Key=not-to-be-seen
 		dir := t.TempDir()
 		before, after := writeFile(t, dir+"/before.yaml", manifests(t, c.before)), writeFile(t, dir+"/after.yaml", manifests(t, c.after))
 		for _, form := range outputs {
-			r := kuadrantctl(t, "", "preview", "--zone", "example.com", "--against", before, "-f", after, "--prune", "-o", form)
+			r := kdns(t, "", "preview", "--zone", "example.com", "--against", before, "-f", after, "--prune", "-o", form)
 			if r.code != 1 || strings.Contains(r.out+r.errs, "not-to-be-seen") {
 				t.Errorf("%s: code %d\n%s%s", c.name, r.code, r.out, r.errs)
 			}
@@ -219,6 +219,6 @@ func TestExplainForNobody(t *testing.T) {
 		"wiki.k.example.com":                   "answer: NOERROR, the same for every client",
 		"wiki.k.example.com --from 192.0.2.77": "the answer does not depend on the client",
 	} {
-		kuadrantctl(t, "", append([]string{"explain", "-f", file, "--zone", "k.example.com"}, strings.Fields(args)...)...).expect(t, args, 0, want)
+		kdns(t, "", append([]string{"explain", "-f", file, "--zone", "k.example.com"}, strings.Fields(args)...)...).expect(t, args, 0, want)
 	}
 }

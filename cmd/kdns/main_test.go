@@ -24,11 +24,11 @@ type result struct {
 	out, errs string
 }
 
-// kuadrantctl runs the program in the root of the module, as a user would in a checkout.
-func kuadrantctl(t *testing.T, stdin string, args ...string) result {
+// kdns runs the program in the root of the module, as a user would in a checkout.
+func kdns(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(t.Context(), append([]string{"kuadrantctl"}, args...), strings.NewReader(stdin), &out, &errs)
+	code := run(t.Context(), append([]string{"kdns"}, args...), strings.NewReader(stdin), &out, &errs)
 	return result{code, out.String(), errs.String()}
 }
 
@@ -80,17 +80,17 @@ func TestCommands(t *testing.T) {
 		{"check " + example, 0, []string{"nothing is wrong"}},
 		{"check -f eu=examples/eu -f na=examples/na --zone k.example.com", 1, nil},
 		{"check " + example + " --server http://localhost:1", 2, []string{"check is for manifests"}},
-		{"--version", 0, []string{"kuadrantctl version"}},
+		{"--version", 0, []string{"kdns version"}},
 		{"completion bash", 0, []string{"bash completion"}},
 		{"explain --help", 0, []string{"Say why a client gets the answer", "Examples:"}},
 
 		{"explain a.example.org " + example, 2, []string{"name: a.example.org lies in no zone that is served here: the zones are"}},
 		{"explain shop.k.example.com --type NONE " + example, 2, []string{`type: "NONE" is not a type`}},
 		{"explain shop.k.example.com --from x " + example, 2, []string{`from: "x" is neither an address nor a network`}},
-		{"explain " + example, 2, []string{"accepts 1 arg(s), received 0: write kuadrantctl explain NAME [flags], or see kuadrantctl " +
+		{"explain " + example, 2, []string{"accepts 1 arg(s), received 0: write kdns explain NAME [flags], or see kdns " +
 			"explain --help"}},
-		{"list zoness " + example, 2, []string{`unknown command "zoness" for "kuadrantctl list": see kuadrantctl list --help`}},
-		{"compare " + example, 2, []string{"kuadrantctl: say which server: write kuadrantctl compare SERVER [NAME...] [flags], or see"}},
+		{"list zoness " + example, 2, []string{`unknown command "zoness" for "kdns list": see kdns list --help`}},
+		{"compare " + example, 2, []string{"kdns: say which server: write kdns compare SERVER [NAME...] [flags], or see"}},
 		{"preview -f nowhere " + example, 3, []string{"read manifests: stat nowhere: no such file or directory"}},
 		{"explain x", 2, []string{"nothing says which zones are served: write --corefile FILE, or --zone NAME"}},
 		{"explain x --zone x", 2, []string{"there are no objects to read: write -f DIR"}},
@@ -101,14 +101,14 @@ func TestCommands(t *testing.T) {
 		{"list names --state bad " + example, 2, []string{"is none of failing"}},
 		{"list zones -o xml " + example, 2, []string{`--output "xml" is none of table, json, yaml`}},
 		{"list zones --nix", 2, []string{"unknown flag: --nix"}},
-		{"nix", 2, []string{`unknown command "nix" for "kuadrantctl": see kuadrantctl --help`}},
-		{"completion", 2, []string{"kuadrantctl: say for which shell: see kuadrantctl completion --help"}},
-		{"completion tcsh", 2, []string{`unknown command "tcsh" for "kuadrantctl completion": see kuadrantctl completion --help`}},
-		{"completion bash x", 2, []string{`unknown command "x" for "kuadrantctl completion bash": write kuadrantctl completion bash`}},
-		{"help nope", 2, []string{`unknown command "nope" for "kuadrantctl"`}},
-		{"help list nope", 2, []string{`unknown command "nope" for "kuadrantctl list": see kuadrantctl list --help`}},
+		{"nix", 2, []string{`unknown command "nix" for "kdns": see kdns --help`}},
+		{"completion", 2, []string{"kdns: say for which shell: see kdns completion --help"}},
+		{"completion tcsh", 2, []string{`unknown command "tcsh" for "kdns completion": see kdns completion --help`}},
+		{"completion bash x", 2, []string{`unknown command "x" for "kdns completion bash": write kdns completion bash`}},
+		{"help nope", 2, []string{`unknown command "nope" for "kdns"`}},
+		{"help list nope", 2, []string{`unknown command "nope" for "kdns list": see kdns list --help`}},
 		{"help", 0, []string{"Available Commands:"}},
-		{"help list names", 0, []string{"kuadrantctl list names [PART] [flags]", "--state"}},
+		{"help list names", 0, []string{"kdns list names [PART] [flags]", "--state"}},
 		{"preview " + example, 2, []string{"say what would be applied"}},
 		{"preview -f eu=/dev/null " + example, 3, []string{"it is neither a file nor a directory"}},
 		{"preview -f examples/geo.mmdb --cluster x " + example, 2, []string{`--cluster "x": there are eu, na`}},
@@ -140,13 +140,13 @@ func TestCommands(t *testing.T) {
 			"list zones --server http://127.0.0.1:1 --token-file Makefile", 3,
 			[]string{"the token file Makefile has more than one line, or what no token has"},
 		},
-		{"list zones -f nowhere --zone k.example.com", 3, []string{"kuadrantctl: read manifests: stat nowhere: no such file or directory\n"}},
+		{"list zones -f nowhere --zone k.example.com", 3, []string{"kdns: read manifests: stat nowhere: no such file or directory\n"}},
 		{"explain x.k.example.com -f eu=examples/eu -f eu=nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"check -f nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"preview -f examples/eu --against nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: "}},
 	} {
-		got := kuadrantctl(t, "", strings.Fields(c.args)...)
+		got := kdns(t, "", strings.Fields(c.args)...)
 		for i := range c.want {
 			if c.code > 0 {
 				c.want[i] = "!" + c.want[i]
@@ -165,7 +165,7 @@ func TestCheck(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
-	got := kuadrantctl(t, "", "check", "-f", "eu=examples/eu", "-f", "eu="+dir, "--zone", "k.example.com")
+	got := kdns(t, "", "check", "-f", "eu=examples/eu", "-f", "eu="+dir, "--zone", "k.example.com")
 	if got.expect(t, dir, 1, "error: "+dir+"/b.yaml: line 1: ", "(Unread)", "error: Zone dns/zone of cluster eu: Ready=False (NotServed)",
 		"warning: "+dir+"/c.yaml: ignoring objects of kinds", "(LeftOut)", " errors, 1 warning"); got.errs != "" {
 		t.Error(got.errs)
@@ -184,12 +184,12 @@ func TestOutputs(t *testing.T) {
 		{"preview", "-f", "eu=examples/eu"},
 	} {
 		args = append(args, example)
-		text := kuadrantctl(t, "", append(args, "-o", "json")...)
+		text := kdns(t, "", append(args, "-o", "json")...)
 		var fromJSON, fromYAML any
 		if err := json.Unmarshal([]byte(text.out), &fromJSON); err != nil {
 			t.Fatalf("%q: %v: %s", args, err, text.out)
 		}
-		text = kuadrantctl(t, "", append(args, "-o", "yaml")...)
+		text = kdns(t, "", append(args, "-o", "yaml")...)
 		if err := yaml.Unmarshal([]byte(text.out), &fromYAML); err != nil {
 			t.Fatalf("%q: %v: %s", args, err, text.out)
 		}
@@ -200,7 +200,7 @@ func TestOutputs(t *testing.T) {
 		}
 	}
 	var x records.Explanation
-	text := kuadrantctl(t, "", "explain", "shop.k.example.com", "--from", "198.51.100.7", "-o", "json", example)
+	text := kdns(t, "", "explain", "shop.k.example.com", "--from", "198.51.100.7", "-o", "json", example)
 	if err := json.Unmarshal([]byte(text.out), &x); err != nil || len(x.Steps) != 1 || x.Location.Codes[0] != "US" {
 		t.Errorf("%+v, %v", x, err)
 	}
@@ -217,14 +217,14 @@ func TestWarnings(t *testing.T) {
 	writeFile(t, dir+"/a.yaml", string(text))
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
-	kuadrantctl(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com").expect(t, "explain", 3,
+	kdns(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com").expect(t, "explain", 3,
 		"SERVFAIL", "not everything that could hold the name has been read yet", "!b.yaml: line 1: ", "!cannot be denied",
-		"!kuadrantctl: 1 file could not be read in full: what is said lacks the rest\n",
+		"!kdns: 1 file could not be read in full: what is said lacks the rest\n",
 		`!ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`)
 	for _, args := range []string{"list zones", "list names", "list conflicts -o json", "compare " +
 		startKnot(t, "", map[string]string{"k.example.com.": otherZone}) + " --rate 10000 none.k.example.com"} {
 		args += " -f eu=" + dir + " --zone k.example.com"
-		if got := kuadrantctl(t, "", strings.Fields(args)...); got.code != 3 || got.out == "" ||
+		if got := kdns(t, "", strings.Fields(args)...); got.code != 3 || got.out == "" ||
 			!strings.Contains(got.errs, "1 file could not be read in full") {
 			t.Errorf("%s: code %d:\n%s%s", args, got.code, got.out, got.errs)
 		}
@@ -256,7 +256,7 @@ func TestPreview(t *testing.T) {
 		},
 		{[]string{"-f", "eu=examples/na/shop.yaml", "--prune", example}, []string{"- status.k.example.com", "owner DNSPolicy shop/status"}},
 	} {
-		kuadrantctl(t, changed, append([]string{"preview"}, c.args...)...).expect(t, c.args, 1, c.want...)
+		kdns(t, changed, append([]string{"preview"}, c.args...)...).expect(t, c.args, 1, c.want...)
 	}
 }
 
@@ -312,20 +312,20 @@ func TestServer(t *testing.T) {
 		{"list", "conflicts"},
 		{"explain", "shop.k.example.com", "--from", "198.51.100.7"},
 	} {
-		here := kuadrantctl(t, "", append(slices.Clone(args), example)...)
-		there := kuadrantctl(t, "", append(slices.Clone(args), "--server", server.URL, "--token-file", token)...)
+		here := kdns(t, "", append(slices.Clone(args), example)...)
+		there := kdns(t, "", append(slices.Clone(args), "--server", server.URL, "--token-file", token)...)
 		if here.out != there.out || there.code != 0 {
 			t.Errorf("%q: code %d\n%s%s\nand here\n%s", args, there.code, there.out, there.errs, here.out)
 		}
 	}
-	got := kuadrantctl(t, "", "preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu",
+	got := kdns(t, "", "preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu",
 		"--against", server.URL, "--token-file", token)
 	if got.code != 0 || got.out != "nothing changes\n" {
 		t.Errorf("preview: code %d\n%s%s", got.code, got.out, got.errs)
 	}
-	kuadrantctl(t, "", "list", "zones", "--server", server.URL).expect(t, "without the token", 3,
+	kdns(t, "", "list", "zones", "--server", server.URL).expect(t, "without the token", 3,
 		"!wants a token: name the file that has it with --token-file")
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
-	kuadrantctl(t, "", "list", "zones", "--server", slow.URL, "--timeout", "50ms").expect(t, "a slow server", 3, "!it took too long (--timeout)")
+	kdns(t, "", "list", "zones", "--server", slow.URL, "--timeout", "50ms").expect(t, "a slow server", 3, "!it took too long (--timeout)")
 }

@@ -41,8 +41,8 @@ Where --against has one cluster, they are applied to it, whatever the name of th
 has several, to the one that --cluster or -f CLUSTER=PATH names, or that is called as the directory.
 
 The exit code is 1 where something changes, as that of kubectl diff.`,
-		Example: `  kuadrantctl preview -f new/ --against current/ --corefile Corefile
-  kuadrantctl preview -f policy.yaml --server http://localhost:8090`,
+		Example: `  kdns preview -f new/ --against current/ --corefile Corefile
+  kdns preview -f policy.yaml --server http://localhost:8090`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(o.filenames) == 0 {

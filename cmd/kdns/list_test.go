@@ -15,14 +15,14 @@ import (
 // TestZonesCountNames: of each zone as many names are counted as are listed.
 func TestZonesCountNames(t *testing.T) {
 	inRoot(t)
-	zones := kuadrantctl(t, "", "list", "zones", example)
+	zones := kdns(t, "", "list", "zones", example)
 	lines := strings.Split(strings.TrimSpace(zones.out), "\n")[1:]
 	if len(lines) != 3 {
 		t.Fatal(zones.out)
 	}
 	for _, line := range lines {
 		zone, count := strings.Fields(line)[0], strings.Fields(line)[2]
-		names := kuadrantctl(t, "", "list", "names", "--in", zone, example)
+		names := kdns(t, "", "list", "names", "--in", zone, example)
 		if n := strings.Count(names.out, "\n") - 1; fmt.Sprint(n) != count || n == 0 {
 			t.Errorf("%s: %s names are counted, and listed\n%s", zone, count, names.out)
 		}
@@ -56,7 +56,7 @@ func TestMoreConflicts(t *testing.T) {
 }
 
 // TestGeoFlags: where clients are is found in what the flags name, and not in what the Corefile does; their help says so, and
-// docs/kuadrantctl.md which list has which flag.
+// docs/kdns.md which list has which flag.
 func TestGeoFlags(t *testing.T) {
 	inRoot(t)
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func TestGeoFlags(t *testing.T) {
 	}
 	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    geoip "+db+"\n    nets "+na+"\n  }\n}\n")
 	explain := func(ip string, args ...string) string {
-		got := kuadrantctl(t, "", append([]string{
+		got := kdns(t, "", append([]string{
 			"explain", "shop.k.example.com", "-f", "examples/eu", "-f", "examples/na",
 			"--corefile", corefile, "--from", ip,
 		}, args...)...)
@@ -84,13 +84,13 @@ func TestGeoFlags(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.ip, c.flag, got, c.want)
 		}
 	}
-	help := regexp.MustCompile(`\s+`).ReplaceAllString(kuadrantctl(t, "", "explain", "--help").out, " ")
+	help := regexp.MustCompile(`\s+`).ReplaceAllString(kdns(t, "", "explain", "--help").out, " ")
 	for _, want := range []string{"and not in those that the Corefile names", "before any database, and not in that of the Corefile"} {
 		if !strings.Contains(help, want) {
 			t.Errorf("the help lacks %q", want)
 		}
 	}
-	text, err := os.ReadFile("docs/kuadrantctl.md")
+	text, err := os.ReadFile("docs/kdns.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestGeoFlags(t *testing.T) {
 			want = "`list " + c.Name() + "`" + want
 		}
 		if want == "" || !strings.Contains(said, want) {
-			t.Errorf("docs/kuadrantctl.md lacks %q", want)
+			t.Errorf("docs/kdns.md lacks %q", want)
 		}
 	}
 }

@@ -41,9 +41,9 @@ members have; a name that is the same for everybody, on both sides, once. An ans
 draw gives here counts as the same.
 
 The exit code is 1 where answers differ; TTLs alone are no difference.`,
-		Example: `  kuadrantctl compare 192.0.2.1 -f manifests/ --corefile Corefile
-  kuadrantctl compare ns-1.example.net shop.k.example.com --from 198.51.100.0/24 --server http://localhost:8090
-  dig @192.0.2.1 k.example.com AXFR | kuadrantctl compare 192.0.2.1 --names - --corefile Corefile`,
+		Example: `  kdns compare 192.0.2.1 -f manifests/ --corefile Corefile
+  kdns compare ns-1.example.net shop.k.example.com --from 198.51.100.0/24 --server http://localhost:8090
+  dig @192.0.2.1 k.example.com AXFR | kdns compare 192.0.2.1 --names - --corefile Corefile`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return errors.New("say which server")

@@ -16,10 +16,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// commandLine returns what a text says to kuadrantctl, and whether it does: as a program, or as a plugin of kubectl.
+// commandLine returns what a text says to kdns, and whether it does: as a program, or as a plugin of kubectl.
 func commandLine(c doctest.Command) (args []string, ok bool) {
 	switch {
-	case c.Program() == "kuadrantctl", c.Program() == "kubectl-kuadrant":
+	case c.Program() == "kdns", c.Program() == "kubectl-kdns":
 		return c.Args[1:], true
 	case c.Program() == "kubectl" && len(c.Args) > 1 && c.Args[1] == "kuadrant":
 		return c.Args[2:], true
@@ -85,21 +85,21 @@ func TestDocsCommandLines(t *testing.T) {
 // TestDocsCommandLinesBite: wrong lines are found.
 func TestDocsCommandLinesBite(t *testing.T) {
 	for line, want := range map[string]string{
-		"bin/kuadrantctl explain a.example --from 192.0.2.1":     "",
-		"kuadrantctl explain":                                    "accepts 1 arg",
-		"kuadrantctl explan a.example":                           "unknown command",
-		"kuadrantctl explain a.example --form 192.0.2.1":         "unknown flag: --form",
-		"kubectl kuadrant list names shop --state failing":       "",
-		"kubectl kuadrant list name":                             "wants a command",
-		"kubectl-kuadrant list":                                  "wants a command",
-		"kuadrantctl list zones x":                               "unknown command",
-		"kuadrantctl list zones -o tabel":                        "is none of",
-		"kuadrantctl list zones --timeout 5":                     "invalid argument",
-		"kuadrantctl preview -f DIR --against URL --prune":       "",
-		"kuadrantctl --version":                                  "",
-		"kuadrantctl completion bash":                            "",
-		"kuadrantctl check -f - --help":                          "",
-		"kubectl get pods; kuadrantctl check -f a --corefile a ": "",
+		"bin/kdns explain a.example --from 192.0.2.1": "",
+		"kdns explain":                                    "accepts 1 arg",
+		"kdns explan a.example":                           "unknown command",
+		"kdns explain a.example --form 192.0.2.1":         "unknown flag: --form",
+		"kubectl kdns list names shop --state failing":    "",
+		"kubectl kdns list name":                          "wants a command",
+		"kubectl-kdns list":                               "wants a command",
+		"kdns list zones x":                               "unknown command",
+		"kdns list zones -o tabel":                        "is none of",
+		"kdns list zones --timeout 5":                     "invalid argument",
+		"kdns preview -f DIR --against URL --prune":       "",
+		"kdns --version":                                  "",
+		"kdns completion bash":                            "",
+		"kdns check -f - --help":                          "",
+		"kubectl get pods; kdns check -f a --corefile a ": "",
 	} {
 		found := "no command line"
 		for _, c := range doctest.Commands("f", "~~~ sh\n"+line+"\n~~~\n") {
@@ -119,10 +119,10 @@ func TestDocsCommandLinesBite(t *testing.T) {
 	}
 }
 
-// TestDocsHaveAllCommands: docs/kuadrantctl.md has each command, and no flags but those that there are.
+// TestDocsHaveAllCommands: docs/kdns.md has each command, and no flags but those that there are.
 func TestDocsHaveAllCommands(t *testing.T) {
 	inRoot(t)
-	const file = "docs/kuadrantctl.md"
+	const file = "docs/kdns.md"
 	text, err := os.ReadFile(filepath.FromSlash(file))
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestDocsHaveAllCommands(t *testing.T) {
 	}
 	said := ""
 	for _, s := range doctest.Spans(file, string(text)) {
-		said += strings.TrimPrefix(s.Text, "kuadrantctl ") + "\n"
+		said += strings.TrimPrefix(s.Text, "kdns ") + "\n"
 	}
 	for _, name := range names {
 		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `( |$)`).MatchString(said) {

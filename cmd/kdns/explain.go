@@ -20,8 +20,8 @@ there are, which one is taken, and why each other one is not.
 
 The answer is the one that the server would give, for one draw. Where several members share the
 clients of a place, each one's share is shown.`,
-		Example: `  kuadrantctl explain shop.k.example.com --from 198.51.100.7 --corefile Corefile.example
-  kuadrantctl explain shop.k.example.com --type AAAA --server http://localhost:8090`,
+		Example: `  kdns explain shop.k.example.com --from 198.51.100.7 --corefile Corefile.example
+  kdns explain shop.k.example.com --type AAAA --server http://localhost:8090`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Name = args[0]

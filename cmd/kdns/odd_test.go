@@ -32,14 +32,14 @@ func TestCompareDelegation(t *testing.T) {
 			"ns.example.org. (TTL 300)\n",
 	} {
 		addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "sub.k.example.com. 300 NS " + server + "\n"})
-		got := kuadrantctl(t, "", "compare", addr, "sub.k.example.com", "-f", zone, "--zone", "k.example.com", "--from",
+		got := kdns(t, "", "compare", addr, "sub.k.example.com", "-f", zone, "--zone", "k.example.com", "--from",
 			"::ffff:192.0.2.0/120", "--rate", "10000")
 		code := 0
 		if want != "" {
 			code = 1
 		}
 		got.expect(t, server, code, want)
-		kuadrantctl(t, "", "compare", addr, ".", "-f", zone, "--zone", "k.example.com", "--rate", "10000").expect(t, "the root", 0, "2 the same")
+		kdns(t, "", "compare", addr, ".", "-f", zone, "--zone", "k.example.com", "--rate", "10000").expect(t, "the root", 0, "2 the same")
 	}
 }
 
@@ -58,7 +58,7 @@ func TestCompareRcode(t *testing.T) {
 		m.SetEdns0(1232, false)
 		m.Rcode = 3841
 	})
-	kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, addr, 1, "answers RCODE3841")
+	kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, addr, 1, "answers RCODE3841")
 }
 
 // TestWarningsArePrintable: what a file says does nothing to a terminal, in warnings either.
@@ -98,12 +98,12 @@ func TestMixedClusters(t *testing.T) {
 		}
 		want := `/new is read as the cluster "new", and ` + c.paths[0] + ` as "local": where they are of one, write local=` + added
 		for _, args := range [][]string{args, append([]string{"check"}, args[2:]...)} {
-			if got := kuadrantctl(t, object, args...); strings.Contains(got.errs, want) != c.said {
+			if got := kdns(t, object, args...); strings.Contains(got.errs, want) != c.said {
 				t.Errorf("%q: %s", args, got.errs)
 			}
 		}
 	}
-	kuadrantctl(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1").expect(t, added, 2, "!write -f "+added+" --cluster eu")
+	kdns(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1").expect(t, added, 2, "!write -f "+added+" --cluster eu")
 }
 
 // TestLiveParents: a parent that answers as a resolver is told from one that refers, and what a parent can have us ask has
@@ -179,7 +179,7 @@ func TestCompareInterrupted(t *testing.T) {
 		asked <- err
 	}()
 	var out, errs bytes.Buffer
-	code := run(ctx, []string{"kuadrantctl", "compare", conn.LocalAddr().String(), "status.k.example.com", example},
+	code := run(ctx, []string{"kdns", "compare", conn.LocalAddr().String(), "status.k.example.com", example},
 		strings.NewReader(""), &out, &errs)
 	if err := <-asked; err != nil {
 		t.Fatal(err)
@@ -310,7 +310,7 @@ func TestLiveNothingIsWrong(t *testing.T) {
 	defer server.Close()
 	for _, of := range []string{"--corefile=" + corefile, "--server=" + server.URL} {
 		for form, want := range map[string]string{outputTable: "nothing is wrong\n", outputJSON: "[]\n", outputYAML: "[]\n"} {
-			got := kuadrantctl(t, "", "check", "--live", "k.example.com", of, "-o", form, "--parent", parent, "--resolver", parent,
+			got := kdns(t, "", "check", "--live", "k.example.com", of, "-o", form, "--parent", parent, "--resolver", parent,
 				"--port", strconv.Itoa(port))
 			if got.code != 0 || got.out != want {
 				t.Errorf("%s, %s: code %d: %q %s", of, form, got.code, got.out, got.errs)

@@ -30,8 +30,8 @@ With --live, the zone's NS, glue and DS records at its parent are compared with 
 each of its name servers is asked. That works for a server (--server) too.
 
 The exit code is 1 where anything is found.`,
-		Example: `  kuadrantctl check -f manifests/ --corefile Corefile
-  kuadrantctl check --live k.example.com --server http://localhost:8090`,
+		Example: `  kdns check -f manifests/ --corefile Corefile
+  kdns check --live k.example.com --server http://localhost:8090`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.tell(c, func(p *progress) (*outcome, error) {

@@ -35,8 +35,8 @@ func TestCompareKnot(t *testing.T) {
 	compare := func(code int, args ...string) (string, *inspect.Comparison) {
 		t.Helper()
 		args = append(append([]string{"compare", addr}, args...), fast...)
-		text := kuadrantctl(t, "", args...)
-		got := kuadrantctl(t, "", append(args, "-o", "json")...)
+		text := kdns(t, "", args...)
+		got := kdns(t, "", append(args, "-o", "json")...)
 		found := new(inspect.Comparison)
 		if err := json.Unmarshal([]byte(got.out), found); err != nil || got.code != code || text.code != code {
 			t.Fatalf("%q: code %d and %d, %v\n%s%s", args, text.code, got.code, err, text.out, text.errs)
@@ -85,7 +85,7 @@ func TestCompareKnot(t *testing.T) {
 		},
 	} {
 		args := append(append([]string{"compare", addr, "--from", "10.89.100.7", "--types", "A"}, c.names...), fast...)
-		got := kuadrantctl(t, "", args...)
+		got := kdns(t, "", args...)
 		if got.expect(t, c.names, 0, fmt.Sprintf("of %s compared: %d the same", addr, len(c.names))); got.errs != c.warned {
 			t.Errorf("%q: warned %q", c.names, got.errs)
 		}
@@ -117,7 +117,7 @@ func TestCompareNothing(t *testing.T) {
 		},
 		{[]string{"k.example.com", "--types", "TXT", "--from", "10.89.100.7", example}, 0, ""},
 	} {
-		got := kuadrantctl(t, "", append([]string{"compare", addr, "--rate", "10000"}, c.args...)...)
+		got := kdns(t, "", append([]string{"compare", addr, "--rate", "10000"}, c.args...)...)
 		if got.code != c.code || !strings.Contains(got.errs, c.want) || (got.out == "") != (c.code == 3) {
 			t.Errorf("%q: code %d\n%s%s", c.args, got.code, got.out, got.errs)
 		}
@@ -136,8 +136,8 @@ func TestCompareServer(t *testing.T) {
 	for i := range 40 { // more than the console explains in a second
 		args = append(args, "--from", fmt.Sprintf("203.0.113.%d", i))
 	}
-	here := kuadrantctl(t, "", append(slices.Clone(args), example)...)
-	there := kuadrantctl(t, "", append(slices.Clone(args), "--server", server.URL)...)
+	here := kdns(t, "", append(slices.Clone(args), example)...)
+	there := kdns(t, "", append(slices.Clone(args), "--server", server.URL)...)
 	if last := strings.LastIndex(here.out[:len(here.out)-1], "\n"); here.code != 1 || there.code != 1 ||
 		!strings.HasSuffix(there.out, here.out[last:]) {
 		t.Errorf("codes %d and %d: of a server\n%s%s\nof manifests\n%s", here.code, there.code, there.out, there.errs, here.out)
@@ -153,7 +153,7 @@ func TestCompareOdd(t *testing.T) {
 			m.Rcode = dns.RcodeFormatError
 		}
 	})
-	kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, "cut short", 3,
+	kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, "cut short", 3,
 		"0 answers", "1 question without an answer", "!over TCP")
 	for args, want := range map[string]string{
 		"":                          "2 say which server",
@@ -172,7 +172,7 @@ func TestCompareOdd(t *testing.T) {
 		addr + " --server http://[::1]":            "2 leave one or the others out",
 		addr + " -f eu=- --names -":                "2 -f - and --names - are both the standard input",
 	} {
-		kuadrantctl(t, "", append([]string{"compare", example}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])
+		kdns(t, "", append([]string{"compare", example}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])
 	}
 }
 
@@ -184,12 +184,12 @@ func TestCompareOddNames(t *testing.T) {
 		`record dns/r1 spec.domainName='a\ b' in=z spec.type=A spec.rdata=192.0.2.9`))
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone +
 		"0/25.k.example.com. 300 A 192.0.2.9\na\\032b.k.example.com. 300 A 192.0.2.9\n"})
-	got := kuadrantctl(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A")
+	got := kdns(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A")
 	if got.expect(t, "odd names", 0, "0 different"); strings.Contains(got.out, "compared: 0 the same") {
 		t.Error(got.out)
 	}
 	names := writeFile(t, dir+"/names", "0/25.k.example.com. 300 IN A 192.0.2.9\n@ 300 IN A 192.0.2.9\nhttp://x 1\n")
-	kuadrantctl(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A", "--names", names, "--in", "k.example.com").expect(t,
+	kdns(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A", "--names", names, "--in", "k.example.com").expect(t,
 		"of a file", 0, `!warning: it is left out: name: "http://x" is not a domain name`, "1 answer of "+addr+" compared: 1 the same")
 }
 
@@ -210,7 +210,7 @@ func TestCompareNoAnswers(t *testing.T) {
 		if name == "another message" {
 			why = "" // nobody waits for it
 		}
-		kuadrantctl(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, name, 3,
+		kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, name, 3,
 			"1 question without an answer", "!no answer from "+addr, why)
 	}
 }
@@ -240,7 +240,7 @@ func answering(t *testing.T, change func(q, m *dns.Msg)) (addr string) {
 func TestCompareAlias(t *testing.T) {
 	file := writeFile(t, t.TempDir()+"/alias.yaml", manifests(t, "gateway dns/g host=a.k.example.com addr=lb.example.net\npolicy dns/g"))
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "a.k.example.com. 60 AAAA 2001:db8::1\n"})
-	kuadrantctl(t, "", "compare", addr, "a.k.example.com", "-f", file, "--zone", "k.example.com", "--rate", "10000").expect(t, "an alias", 1,
+	kdns(t, "", "compare", addr, "a.k.example.com", "-f", file, "--zone", "k.example.com", "--rate", "10000").expect(t, "an alias", 1,
 		"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net", "2 answers of "+addr)
 }
 
@@ -262,7 +262,7 @@ func TestBugB3Compare(t *testing.T) {
 		{"", "beside.k.example.com. simple.k.example.com."}, {"--names " + names, "listed.k.example.com."},
 	} {
 		args := append(strings.Fields("compare "+addr+" -f "+file+" --zone k.example.com --rate 10000"), strings.Fields(c.flags)...)
-		kuadrantctl(t, "", args...)
+		kdns(t, "", args...)
 		var all []string
 		for len(asked) > 0 {
 			all = append(all, <-asked)
