@@ -21,7 +21,7 @@ func commandLine(c doctest.Command) (args []string, ok bool) {
 	switch {
 	case c.Program() == "kdns", c.Program() == "kubectl-kdns":
 		return c.Args[1:], true
-	case c.Program() == "kubectl" && len(c.Args) > 1 && c.Args[1] == "kuadrant":
+	case c.Program() == "kubectl" && len(c.Args) > 1 && c.Args[1] == "kdns":
 		return c.Args[2:], true
 	}
 	return nil, false

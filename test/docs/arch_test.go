@@ -43,7 +43,7 @@ var rooms = map[string][]string{
 	"internal/console":      {"internal/inspect", "internal/direct", "records"},
 	"plugin":                {""},
 	"cmd/coredns":           {"plugin"},
-	"cmd/kdns":       {"", "internal/corefile", "api", "internal/console", "geo", "internal/inspect", "records", "internal/source"},
+	"cmd/kdns":              {"", "internal/corefile", "api", "internal/console", "geo", "internal/inspect", "records", "internal/source"},
 	"internal/direct":       {},
 	"internal/jsonwalk":     {},
 	"internal/rewatch":      {},

@@ -113,9 +113,9 @@ func (d *docChecker) make(args []string) (faults []string) {
 	return faults
 }
 
-// kubectlVerbs are the commands of kubectl that a text may name; kuadrant is a plugin, of ours.
+// kubectlVerbs are the commands of kubectl that a text may name; kdns is a plugin, of ours.
 var kubectlVerbs = strings.Fields("annotate api-resources api-versions apply attach auth certificate cluster-info completion config cordon cp create debug delete describe diff drain " +
-	"edit events exec explain expose get kuadrant kustomize label logs options patch port-forward proxy replace rollout run scale set taint top uncordon version wait krew plugin")
+	"edit events exec explain expose get kdns kustomize label logs options patch port-forward proxy replace rollout run scale set taint top uncordon version wait krew plugin")
 
 // kubectlFaults looks at the verb, and at what is to be applied with -f and -k.
 func kubectlFaults(dir string, args []string) (faults []string) {
