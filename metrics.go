@@ -133,6 +133,7 @@ var (
 	snapshotTime    = describe("snapshot_timestamp_seconds", "When the snapshot that queries are answered from was made.")
 	objectCount     = describe("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
 	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
+	serialPending   = describe("serial_pending_seconds", "For how long SOA and transfers of a zone have been behind its answers: the writer has not kept a serial.", "zone")
 	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
 	heldRemovals    = describe("held_removals", "Number of names of a zone that would go with objects that vanished without a delete event, and are held.", "zone")
 	openZones       = describe("open_zones", "Number of zones in which every namespace may publish: they have no Zone, and no line publish.")
@@ -190,7 +191,7 @@ func (from gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 	if snap := e.Snapshot(); snap != nil {
 		g.set(snapshotTime, seconds(e.Current().Made))
-		g.snapshot(snap, e.Held())
+		g.snapshot(snap, e.Held(), e.Now())
 	}
 }
 
@@ -218,6 +219,14 @@ func seconds(t time.Time) float64 {
 		return 0
 	}
 	return float64(t.UnixNano()) / 1e9
+}
+
+// pending returns for how many seconds what has changed in a zone has waited for its serial to be kept.
+func pending(z *records.Zone, now time.Time) float64 {
+	if since := z.PendingSince(); !since.IsZero() {
+		return now.Sub(since).Seconds()
+	}
+	return 0
 }
 
 // databases sends when each geo database was built. Of several with the same label, as of a file that is named twice, the
@@ -262,7 +271,7 @@ func (g samples) state(e *engine.Engine) {
 	}
 }
 
-func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone) {
+func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone, now time.Time) {
 	for _, z := range snap.Zones() {
 		names := 0
 		for _, h := range held {
@@ -273,6 +282,7 @@ func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone) {
 		g.set(heldRemovals, float64(names), z.Origin())
 		g.set(snapshotNames, float64(z.Names()), z.Origin())
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
+		g.set(serialPending, pending(z, now), z.Origin())
 		g.set(conflicts, float64(z.Conflicts), z.Origin())
 	}
 	g.set(openZones, float64(len(snap.Open())))

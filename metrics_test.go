@@ -139,7 +139,7 @@ func TestGauges(t *testing.T) {
 		e.Publish(records.Compile(nil, api.Objects{Clusters: []*api.Cluster{oneHost(t)}}, e.Options(), e.Now()))
 		z := e.Snapshot().Zones()[0]
 		maps.Copy(want, map[string]float64{
-			"snapshot_names{example.com.}": float64(z.Names()), "conflicts{example.com.}": 0, "held_removals{example.com.}": 0, "serial{example.com.}": float64(z.Serial()),
+			"snapshot_names{example.com.}": float64(z.Names()), "conflicts{example.com.}": 0, "serial_pending_seconds{example.com.}": 0, "held_removals{example.com.}": 0, "serial{example.com.}": float64(z.Serial()),
 			"snapshot_timestamp_seconds{}": float64(time.Now().UnixNano()) / 1e9, "open_zones{}": 1, "unread_owners{}": 0,
 		})
 		for k := range api.NumKinds {

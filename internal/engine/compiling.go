@@ -90,6 +90,7 @@ func (e *Engine) publish(p *Publication, took time.Duration) {
 	e.tellWriters(was, p)
 	e.conflictEvents(before, snap)
 	e.tell.Published(before, snap, took)
+	e.tellStandstill(snap, p.Made)
 	e.noteFromState(was.FromState, p)
 	s.state.changed()
 }

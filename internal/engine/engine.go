@@ -40,7 +40,8 @@ type Engine struct {
 	// what ends each part that runs.
 	compiling sync.Mutex
 	running   map[any]context.CancelFunc
-	structure structure // it guards this, too
+	structure structure  // it guards this, too
+	standing  standstill // and this
 
 	ended atomic.Bool // set once nothing is published any more
 
@@ -101,6 +102,7 @@ func (e *Engine) Stop() {
 	e.done.Wait()
 	e.guard.alarm.stop()
 	e.structure.alarm.stop()
+	e.standing.alarm.stop()
 	if k := e.settings().state; k != nil {
 		k.save(true)
 	}

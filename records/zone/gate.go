@@ -30,6 +30,8 @@ type gate struct {
 	seen Numbered
 	// proposed is the serial that the newest version should be kept with.
 	proposed uint32
+	// since is from when on the published version has been behind the newest one; zero where it is not.
+	since time.Time
 	// withheld is true where the newest version may lack names: it is not proposed.
 	withheld bool
 	// beside is true where the zone is kept beside the Zones.
@@ -105,8 +107,15 @@ func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 		g.seen = p.Retired
 	}
 	g.kept, g.beside, g.withheld = p.Kept, p.Beside, !p.Listed
+	was := g.published
 	if p.Kept.Serial != 0 {
 		g.look(z, e.id)
+	}
+	switch {
+	case g.published != nil && g.published.hash == z.hash:
+		g.since = time.Time{}
+	case g.since.IsZero() || g.published != was:
+		g.since = now
 	}
 	z.gate = &g
 	z.display(g.interim(before, now))
@@ -332,6 +341,15 @@ func (z *Zone) PublishedVersion() *Zone {
 		return z
 	}
 	return z.gate.published
+}
+
+// PendingSince returns from when on SOA records and transfers have been behind what the zone answers, as a writer has not kept the
+// serial of that: since the first change, or since they changed themselves. It is zero where they are not behind.
+func (z *Zone) PendingSince() time.Time {
+	if z.gate == nil {
+		return time.Time{}
+	}
+	return z.gate.since
 }
 
 // Proposal is what the writer should keep of a zone. It must write Kept only where After

@@ -187,12 +187,12 @@ var rows = []row{
 	}},
 	{"Write-back", []panel{
 		{
-			kind: "state-timeline", title: "Who writes", unit: "none", width: 12, states: []state{{"0", "no", "text"}, {"1", "writes", "green"}},
+			kind: "state-timeline", title: "Who writes", unit: "none", width: 8, states: []state{{"0", "no", "text"}, {"1", "writes", "green"}},
 			description: "Which server writes back to which cluster.",
 			queries:     []query{{"{{cluster}}, {{instance}}", `max by (cluster, instance) (` + plugin + `leader{` + clusters + `})`}},
 		},
 		{
-			kind: "timeseries", title: "Backlog", unit: "none", width: 12,
+			kind: "timeseries", title: "Backlog", unit: "none", width: 8,
 			description: "Number of objects that the server which writes has yet to look at. It comes and goes; where it stays, something is refused or slow. And of names that find no room in the registry.",
 			queries: []query{
 				{"{{cluster}}", `max by (cluster) (` + plugin + `write_backlog{` + clusters + `})`},
@@ -200,14 +200,19 @@ var rows = []row{
 			},
 		},
 		{
-			kind: "table", title: "Serials", unit: "none", width: 12,
+			kind: "table", title: "Serials", unit: "none", width: 8,
 			description: "SOA serials by zone and server. Where they are kept in the cluster, all servers show the same.",
 			queries:     []query{{"", `max by (zone, instance) (` + plugin + `serial{` + zones + `})`}},
 		},
 		{
-			kind: "timeseries", title: "NOTIFY not taken", unit: "none", width: 12,
+			kind: "timeseries", title: "NOTIFY not taken", unit: "none", width: 8,
 			description: "NOTIFYs within an hour that a secondary has not taken, each after three attempts.",
 			queries:     []query{{"{{to}}", `sum by (to) ((increase(` + notifyFailures + `[1h]) > 0) or (` + notifyFailures + ` > 0 unless ` + notifyFailures + ` offset 1h))`}},
+		},
+		{
+			kind: "timeseries", title: "Serials that wait", unit: "s", width: 8,
+			description: "For how long SOA and transfers of a zone have been behind its answers. A writer that can reach its API server keeps a serial within seconds.",
+			queries:     []query{{"{{zone}}", `max by (zone) (` + plugin + `serial_pending_seconds{` + zones + `})`}},
 		},
 	}},
 	{"Zones", []panel{

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// standstill tells of zones whose SOA records and transfers stand still: a writer keeps their serials, and has not kept what has changed
+// (rule 6.7). It belongs to whoever holds the engine's compiling.
+type standstill struct {
+	alarm alarm           // rings when the time of one is over
+	told  map[string]bool // those that were told of, by origin
+}
+
+// patience is how long SOA records and transfers may be behind without a word.
+const patience = time.Minute
+
+// tellStandstill tells what begins and ends with snap. now is when it was made.
+func (e *Engine) tellStandstill(snap *records.Snapshot, now time.Time) {
+	s := &e.standing
+	s.alarm.stop()
+	told, next := make(map[string]bool), time.Duration(0)
+	for _, z := range snap.Zones() {
+		since, origin := z.PendingSince(), z.Origin()
+		wait := since.Add(patience).Sub(now)
+		switch {
+		case since.IsZero():
+			if s.told[origin] {
+				e.log.Infof("zone %q: SOA and transfers follow the answers again, serial %d", origin, z.Serial())
+			}
+		case wait > 0:
+			if next == 0 || wait < next {
+				next = wait
+			}
+		default:
+			if told[origin] = true; !s.told[origin] {
+				e.log.Warningf("zone %q: SOA and transfers stand still since %s, serial %d: the serial of what has changed is not kept. "+
+					"Answers are not affected. Look at the leader and the API server of cluster %q",
+					origin, since.UTC().Format(time.RFC3339), z.Serial(), snap.Objects().Keeper)
+			}
+		}
+	}
+	if s.told = told; next > 0 {
+		s.alarm.set(next, e.wake.ring)
+	}
+}
