@@ -144,6 +144,10 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 		own[e.Name] = true
 	}
 	for _, e := range o.steered {
+		if o.FQDN != "" && e.Target != "" && rdata.IsSubdomain(rdata.Base(o.FQDN), e.Target) && !o.has(e.Target) {
+			o.refuse(reasonLeadsNowhere, "%s: its target %s lies in spec.rootHost, and no endpoint of the object is for that: it leads nowhere, "+
+				"unless another object publishes it", TrimDot(e.Name), TrimDot(e.Target))
+		}
 		hosts := []string{e.Name}
 		if e.Inner {
 			n := o.set.closest(rdata.Base(e.Name)).ChainHost(e.Name)
@@ -166,6 +170,14 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 		}
 	}
 	return slices.DeleteFunc(all, o.refusedContender)
+}
+
+// has reports whether one of the endpoints is for a name, by itself or as a wildcard.
+func (o *object) has(name string) bool {
+	return slices.ContainsFunc(o.endpoints, func(ep api.Endpoint) bool {
+		n, err := rdata.Canonical(ep.DNSName)
+		return err == nil && (n == name || strings.HasPrefix(n, rdata.Wildcard) && rdata.IsSubdomain(rdata.Base(n), name))
+	})
 }
 
 // take adds the targets of an endpoint, but for names of the object itself.

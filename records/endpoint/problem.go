@@ -72,6 +72,7 @@ const (
 	ReasonMismatch       = "DelegationMismatch"
 	ReasonHidden         = "Hidden"
 	reasonReserved       = "ReservedName"
+	reasonLeadsNowhere   = "LeadsNowhere"
 	ReasonServedInPart   = api.ServedInPart
 	ReasonServed         = "Served"
 )
