@@ -35,7 +35,7 @@ func deployDoc(t *testing.T, name string) (text string, corefiles []string) {
 // TestDeployDocCorefiles boots every Corefile of the texts about deployment, and about moving here.
 func TestDeployDocCorefiles(t *testing.T) {
 	program, config := boottest.CoreDNS(t), boottest.Unreachable(t)
-	for _, name := range append(migratingTexts(), "cluster-dns.md", "delegation.md", "client-address.md") {
+	for _, name := range []string{"migrating.md", "cluster-dns.md", "delegation.md", "client-address.md"} {
 		_, corefiles := deployDoc(t, name)
 		for i, c := range corefiles {
 			t.Run(fmt.Sprint(name, " ", i+1), func(t *testing.T) {

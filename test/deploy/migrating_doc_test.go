@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
-	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
@@ -25,112 +23,59 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// migratingFrom are the texts about moving here, by what it is from.
-var migratingFrom = []string{"kuadrant", "k8s-gateway", "k8gb", "etcd", "route53"}
-
-// migratingTexts are their names, with that of the text that leads to them.
-func migratingTexts() []string {
-	texts := []string{"migrating.md"}
-	for _, from := range migratingFrom {
-		texts = append(texts, "migrating-"+from+".md")
-	}
-	return texts
-}
-
-// migratingDoc is one of them.
+// migratingDoc is docs/migrating.md, and its first Corefile with probes off over manifests in DIR, as the cluster local.
 type migratingDoc struct {
-	text      string
-	corefiles []string
-	// dirs has the objects that it shows, in a directory for each cluster.
-	dirs map[string]string
+	text, corefile string
 }
 
-// clusterComment is the first line of objects of another cluster than the only one.
-var clusterComment = regexp.MustCompile(`^# cluster (\w+)\n`)
-
-func readMigratingDoc(t *testing.T, from string) *migratingDoc {
+func readMigratingDoc(t *testing.T) *migratingDoc {
 	t.Helper()
-	d := &migratingDoc{dirs: make(map[string]string)}
-	d.text, d.corefiles = deployDoc(t, "migrating-"+from+".md")
-	top := t.TempDir()
+	text, corefiles := deployDoc(t, "migrating.md")
+	return &migratingDoc{text: text, corefile: strings.NewReplacer("write-back off\n", "\n", "kuadrant {\n", "kuadrant {\nprobes off\nmanifests DIR local\n").
+		Replace(fit(t, corefiles[0], "").text)}
+}
+
+// objects writes the objects that the text shows into a directory.
+func (d *migratingDoc) objects(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
 	for i, b := range doctest.YAML.FindAllStringSubmatch(d.text, -1) {
-		cluster := engine.LocalCluster
-		if m := clusterComment.FindStringSubmatch(b[1]); m != nil {
-			cluster = m[1]
-		}
-		d.dirs[cluster] = filepath.Join(top, cluster)
-		if err := os.MkdirAll(d.dirs[cluster], 0o755); err != nil {
-			t.Fatal(err)
-		}
-		boottest.WriteFile(t, filepath.Join(d.dirs[cluster], fmt.Sprint(i, ".yaml")), b[1])
+		boottest.WriteFile(t, filepath.Join(dir, fmt.Sprint(i, ".yaml")), b[1])
 	}
-	if len(d.dirs) == 0 {
-		t.Fatalf("no objects in the text about %s", from)
-	}
-	return d
+	return dir
 }
 
-// clusterLine finds what reads one more cluster.
-var clusterLine = regexp.MustCompile(`(?m)^( *)cluster (\w+) \S+\.kubeconfig$`)
-
-// corefile returns the first Corefile, over the objects in files, with targets that are all up.
-func (d *migratingDoc) corefile(t *testing.T) string {
-	t.Helper()
-	text, lines := strings.Replace(fit(t, d.corefiles[0], "").text, "write-back off\n", "\n", 1), "probes off\n"
-	for _, cluster := range slices.Sorted(maps.Keys(d.dirs)) {
-		lines += "manifests " + d.dirs[cluster] + " " + cluster + "\n"
-	}
-	text = clusterLine.ReplaceAllStringFunc(text, func(line string) string {
-		if d.dirs[clusterLine.FindStringSubmatch(line)[2]] == "" {
-			t.Errorf("there are no objects of the cluster in %q", line)
-		}
-		return ""
-	})
-	return strings.Replace(text, "kuadrant {\n", "kuadrant {\n"+lines, 1)
-}
-
-// TestMigratingDocGeo: where a Corefile of a text names a geo database, which is on the servers, the commands of kdns name one of
-// their own, and else none.
+// TestMigratingDocGeo: the Corefile names a geo database, which is on the servers, so the commands of kdns name one of their own.
 func TestMigratingDocGeo(t *testing.T) {
-	commands := regexp.MustCompile(`kdns [a-z]+ [^\n` + "`" + `]*--corefile Corefile[^\n` + "`" + `]*`)
-	found := 0
-	for _, name := range migratingTexts() {
-		text, corefiles := deployDoc(t, name)
-		geo := strings.Contains(corefiles[0], "\n        geoip /")
-		for _, command := range commands.FindAllString(text, -1) {
-			found++
-			if geo != strings.Contains(command, " --geoip geo.mmdb") {
-				t.Errorf("docs/%s: the Corefile has a line geoip: %t, and not so %s", name, geo, command)
-			}
+	commands := regexp.MustCompile(`kdns [a-z]+ [^\n`+"`"+`]*--corefile Corefile[^\n`+"`"+`]*`).
+		FindAllString(readMigratingDoc(t).text, -1)
+	for _, command := range commands {
+		if !strings.Contains(command, " --geoip geo.mmdb") {
+			t.Errorf("the Corefile has a line geoip, and not so %s", command)
 		}
 	}
-	if found < 12 {
-		t.Errorf("%d commands", found)
+	if len(commands) < 7 {
+		t.Errorf("%d commands", len(commands))
 	}
 }
 
-// TestMigratingDocObjects: what `kdns check` does finds nothing in the objects that the texts show,
-// under their first Corefile.
+// TestMigratingDocObjects: what `kdns check` does finds nothing in the objects that the text shows, under its first Corefile.
 func TestMigratingDocObjects(t *testing.T) {
-	for _, from := range migratingFrom {
-		t.Run(from, func(t *testing.T) {
-			d := readMigratingDoc(t, from)
-			view := d.compile(t)
-			if len(view.Snapshot.Zones()) == 0 {
-				t.Fatal("no zones")
-			}
-			for _, f := range view.Check(inspect.Setup{Space: view.Locator.(*geo.DB).Space(nil)}) {
-				t.Errorf("%+v", f)
-			}
-		})
+	d := readMigratingDoc(t)
+	view := d.compile(t, d.objects(t))
+	if len(view.Snapshot.Zones()) == 0 {
+		t.Fatal("no zones")
+	}
+	for _, f := range view.Check(inspect.Setup{Space: view.Locator.(*geo.DB).Space(nil)}) {
+		t.Errorf("%+v", f)
 	}
 }
 
-// compile compiles the objects under the first Corefile, as kdns does. What does not count of them is an error.
-func (d *migratingDoc) compile(t *testing.T) *inspect.View {
+// compile compiles the objects of a directory under the first Corefile, as kdns does. What does not count of them is an error.
+func (d *migratingDoc) compile(t *testing.T, dir string) *inspect.View {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "Corefile")
-	boottest.WriteFile(t, file, d.corefile(t))
+	boottest.WriteFile(t, file, strings.Replace(d.corefile, "DIR", dir, 1))
 	s, err := corefile.Read(file)
 	if err != nil {
 		t.Fatal(err)
@@ -139,45 +84,32 @@ func (d *migratingDoc) compile(t *testing.T) *inspect.View {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var clusters []*api.Cluster
-	for _, m := range s.Manifests {
-		c, _, err := source.ReadManifests(source.DirectoryOptions{
-			Cluster: m.Cluster, Selection: s.Selection, Logf: t.Errorf, Infof: func(string, ...any) {},
-		}, strings.NewReader(""), m.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		clusters = append(clusters, c)
+	cluster, _, err := source.ReadManifests(source.DirectoryOptions{
+		Cluster: s.Manifests[0].Cluster, Selection: s.Selection, Logf: t.Errorf, Infof: func(string, ...any) {},
+	}, strings.NewReader(""), dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	slices.SortFunc(clusters, func(a, b *api.Cluster) int { return strings.Compare(a.Name, b.Name) })
-	return &inspect.View{Snapshot: records.Compile(nil, api.Objects{Clusters: clusters}, s.Options, time.Now()), Locator: db}
+	objects := api.Objects{Clusters: []*api.Cluster{cluster}}
+	return &inspect.View{Snapshot: records.Compile(nil, objects, s.Options, time.Now()), Locator: db}
 }
 
-// TestMigratingDocAnswers serves the objects of each text under its first Corefile, and types what it says
-// to ask.
+// TestMigratingDocAnswers serves the objects of the text under its first Corefile, and types what it says to ask.
 func TestMigratingDocAnswers(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
 	}
-	program := boottest.CoreDNS(t)
-	for _, from := range migratingFrom {
-		t.Run(from, func(t *testing.T) {
-			d := readMigratingDoc(t, from)
-			addr, _ := peertest.RunCoreDNS(t, program, d.corefile(t))
-			boottest.WaitFor(t, "answer", func() bool { return boottest.AskFirst(addr, "shop.apps.example.com.") != "" })
-			typeAll(t, d.text, 2, strings.NewReplacer("@192.0.2.53", digs(addr)))
-		})
-	}
+	d := readMigratingDoc(t)
+	addr, _ := peertest.RunCoreDNS(t, boottest.CoreDNS(t), strings.Replace(d.corefile, "DIR", d.objects(t), 1))
+	boottest.WaitFor(t, "answer", func() bool { return boottest.AskFirst(addr, "api.apps.example.com.") == "192.0.2.20" })
+	typeAll(t, d.text, 2, strings.NewReplacer("@192.0.2.53", digs(addr)))
 }
 
 // TestMigratingDocIsAccepted lets a real API server judge the objects.
 func TestMigratingDocIsAccepted(t *testing.T) {
 	server := judging(t)
-	for _, from := range migratingFrom {
-		d := readMigratingDoc(t, from)
-		for _, b := range doctest.YAML.FindAllStringSubmatch(d.text, -1) {
-			judge(t, server, from, kubetest.Parse(t, b[1]))
-		}
+	for _, b := range doctest.YAML.FindAllStringSubmatch(readMigratingDoc(t).text, -1) {
+		judge(t, server, "migrating.md", kubetest.Parse(t, b[1]))
 	}
 }
 
@@ -202,12 +134,12 @@ func TestMigratingDocNameByName(t *testing.T) {
 	}
 }
 
-// TestMigratingDocExport runs the filter of docs/migrating-route53.md over a hosted zone, and compiles what it makes.
+// TestMigratingDocExport runs the filter of docs/migrating.md for Route 53 over a hosted zone, and compiles what it makes.
 func TestMigratingDocExport(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("jq is not installed: it is in Debian's package jq")
 	}
-	d := readMigratingDoc(t, "route53")
+	d := readMigratingDoc(t)
 	filter := regexp.MustCompile("(?s)~~~ jq\n(.*?)~~~").FindStringSubmatch(d.text)
 	command := regexp.MustCompile(`(?m)^jq .*$`).FindString(d.text)
 	if filter == nil || command == "" {
@@ -228,8 +160,7 @@ func TestMigratingDocExport(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "route53.json"), filepath.Join(made, "route53.json")); err != nil {
 		t.Fatal(err)
 	}
-	d.dirs = map[string]string{engine.LocalCluster: made}
-	view := d.compile(t)
+	view := d.compile(t, made)
 	for _, f := range view.Check(inspect.Setup{}) {
 		t.Errorf("%+v", f)
 	}
@@ -250,26 +181,6 @@ func TestMigratingDocExport(t *testing.T) {
 	slices.Sort(names)
 	if got := strings.Join(names, "\n"); got != exportedNames {
 		t.Errorf("got\n%s\nwant\n%s", got, exportedNames)
-	}
-}
-
-// TestMigratingDocIndex: docs/migrating.md leads to each text, and each back to it, with what has to be in it.
-func TestMigratingDocIndex(t *testing.T) {
-	index, _ := deployDoc(t, "migrating.md")
-	if texts, err := filepath.Glob("docs/migrating*.md"); err != nil || len(texts) != 1+len(migratingFrom) {
-		t.Fatalf("%q, %v", texts, err)
-	}
-	for _, from := range migratingFrom {
-		name := "migrating-" + from + ".md"
-		text, _ := deployDoc(t, name)
-		if !strings.Contains(index, "("+name+")") {
-			t.Errorf("docs/migrating.md does not lead to %s", name)
-		}
-		for _, want := range []string{"(migrating.md", "## What you have", "## The Corefile", "## Steps", "## See that it works", "## What differs", "## Back", "kdns check", "kdns compare"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("docs/%s lacks %q", name, want)
-			}
-		}
 	}
 }
 
