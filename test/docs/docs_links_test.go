@@ -50,7 +50,7 @@ func TestDocsLinksBite(t *testing.T) {
 		"https://example.com/no":   "",
 		"../config":                "",
 		"zone.md":                  "leads nowhere",
-		"README.md":                "leads nowhere",
+		"CHANGELOG.md":             "leads nowhere",
 		"zones.md#who-owns-names":  "leads to no heading",
 		"#here-2":                  "leads to no heading",
 		"../config#here":           "leads to no heading",
