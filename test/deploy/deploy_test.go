@@ -47,7 +47,7 @@ func TestDeployEgress(t *testing.T) {
 	o := renderOverlay(t, "cluster-dns")
 	o.only(t, "NetworkPolicy", "", &network)
 	text, _ := deployDoc(t, "cluster-dns.md")
-	told := regexp.MustCompile(`lets the pods out to the ports ([0-9, and]+), and to no other one`).FindStringSubmatch(text)
+	told := regexp.MustCompile(`lets the pods out to the ports ([0-9, and]+), and to no other one`).FindStringSubmatch(strings.Join(strings.Fields(text), " "))
 	if told == nil {
 		t.Fatal("the text does not say which ports are open")
 	}
