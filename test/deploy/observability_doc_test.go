@@ -56,7 +56,7 @@ func TestRunbooks(t *testing.T) {
 		if !alerts[name] {
 			t.Errorf("docs/runbooks.md has a section %s: there is no such alert", name)
 		}
-		for _, part := range []string{"\n* User impact: ", "\n* Do: ", "\n* Ends "} {
+		for _, part := range []string{"\n* User impact: ", "\n* Do: "} {
 			if !strings.Contains(body, part) {
 				t.Errorf("the section %s lacks %q", name, part)
 			}
