@@ -84,7 +84,7 @@ func TestRunbookMetrics(t *testing.T) {
 			}
 		}
 	}
-	if named < 30 {
+	if named < 20 {
 		t.Errorf("%d metrics are named", named)
 	}
 }
