@@ -23,9 +23,9 @@ type Explanation struct {
 	Zone string `json:"zone"`
 	// Client is the address that was looked up; it is not valid where none was given.
 	Client netip.Addr `json:"client"`
-	// Location is what is known of the client; nil where the answer does not depend on it, or nothing can look it up.
+	// Location is what is known of the client, where the answer depends on it.
 	Location *Location `json:"location,omitempty"`
-	// ByClient is true where other clients may get another answer, by where they are.
+	// ByClient is true where other clients may get another answer.
 	ByClient bool `json:"byClient,omitempty"`
 	// Steps are the names that the search came to, in order.
 	Steps []Step `json:"steps"`
@@ -40,12 +40,11 @@ type Explanation struct {
 	Additional []string `json:"additional,omitempty"`
 }
 
-// Location is where a client is, and how many share that (rules 3.2 and 3.6).
+// Location is where a client is (rules 3.2 and 3.6).
 type Location struct {
 	// Codes are what is known of the client, most specific first; empty for nothing.
 	Codes []string `json:"codes"`
-	// Network is the largest one around the client of which the databases say the same; it is not valid where nobody can
-	// tell.
+	// Network is the largest one around the client of which the databases say the same.
 	Network netip.Prefix `json:"network"`
 }
 
@@ -60,21 +59,20 @@ type Step struct {
 	// Found says what answers for the name, and At at which name that is.
 	Found Found  `json:"found"`
 	At    string `json:"at,omitempty"`
-	// Owner has the addresses, or the CNAME, of the name; nil for nobody. Losers want them too, and say why they do not
-	// have them.
+	// Owner has the addresses, or the CNAME, of the name; nil for nobody. Losers want them too.
 	Owner  *status.Object `json:"owner,omitempty"`
 	Losers []Loser        `json:"losers,omitempty"`
-	// Sources are the objects that the data come from, where these are not the owner's; one of kind Corefile is none.
+	// Sources are the objects that the data come from, where these are not the owner's.
 	Sources []status.Object `json:"sources,omitempty"`
 	// Answer and Fallback are how the owner's answers are laid out: simple, chain or flatten, and how far they may be from
-	// the client: any, default or none (rule 4.6). They are "" where there is nothing to choose.
+	// the client: any, default or none (rule 4.6).
 	Answer   string `json:"answer,omitempty"`
 	Fallback string `json:"fallback,omitempty"`
 	// Choices are the draws among members, in order: the last one counts.
 	Choices []Choice `json:"choices,omitempty"`
 	// Addresses are those of an owner that has no members, or of the member that was taken.
 	Addresses []AddressState `json:"addresses,omitempty"`
-	// Ends says why the search ends here without the data that are asked for; "" where it goes on, or ends in an answer.
+	// Ends says why the search ends here without the data that are asked for.
 	Ends string `json:"ends,omitempty"`
 }
 

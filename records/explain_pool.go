@@ -15,10 +15,9 @@ import (
 
 // Choice is one draw among the members of a name (rule 4.6).
 type Choice struct {
-	// Group is the geo code that the name asked stands for, where that is the name of one group; "" for no limit.
+	// Group is the geo code that the name asked stands for, if it is the name of one group.
 	Group string `json:"group,omitempty"`
-	// Class and Match are those that the draw came to: what the health of the members drawn from is, and how near they are.
-	// They are "" where there was none to draw.
+	// Class and Match are how good the members drawn from are, and how near.
 	Class string     `json:"class,omitempty"`
 	Match pool.Match `json:"match,omitempty"`
 	// Members are those of the name, chosen or not, in the order of their objects' age.
@@ -29,8 +28,7 @@ type Choice struct {
 type Candidate struct {
 	// Member is its set identifier: the name of its addresses, or its hostname.
 	Member string `json:"member"`
-	// Owner has the member, and Gateway is the namespace/name of where its addresses come from; "" for objects that are not
-	// about Gateways.
+	// Owner is the object that has it. Gateway is the namespace/name of the Gateway of its addresses.
 	Owner   status.Object `json:"owner"`
 	Gateway string        `json:"gateway,omitempty"`
 	// Geo is its code, "*" where it has none.
@@ -48,19 +46,17 @@ type AddressState struct {
 	// Answered reports whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
-	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or "not programmed"; "" for
-	// nothing. It is the one that counts.
+	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or "not programmed".
 	Word string `json:"word,omitempty"`
-	// Beside is what was said of its Gateway besides, in the same words.
+	// Beside is what was said of its Gateway besides.
 	Beside []string `json:"beside,omitempty"`
-	// Checks are what is checked of it; empty where nothing is.
+	// Checks are what is checked of it.
 	Checks []CheckState `json:"checks,omitempty"`
 }
 
 // CheckState is what one check has found, at the moment of the explanation.
 type CheckState struct {
-	// Target is what is asked, as a URL, and Host is who is meant, both "" for the status of a probe that somebody else
-	// writes.
+	// Target is what is asked, as a URL, and Host is who is meant; both are "" for a probe that somebody else writes.
 	Target string `json:"target,omitempty"`
 	Host   string `json:"host,omitempty"`
 	// State is up, unknown or down; Pending is true until the first check has ended.

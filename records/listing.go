@@ -20,24 +20,23 @@ type NameState struct {
 	// Name is the name, and Zone that of its zone.
 	Name string `json:"name"`
 	Zone string `json:"zone"`
-	// Owner has the addresses, or the CNAME; nil for nobody, or for Records of several Zones. Of name servers that the
-	// Corefile gives addresses it is of the kind Corefile, without a name.
+	// Owner has the addresses, or the CNAME. It is nil for Records of several Zones, and of the kind Corefile for name
+	// servers with addresses there.
 	Owner *status.Object `json:"owner,omitempty"`
-	// Sources are the objects that the data come from which nobody's health decides on, the first ones of them; one of the
-	// kind Corefile is none. MoreSources is how many there are besides.
+	// Sources are the first objects of the data that health does not decide on. MoreSources is how many there are besides.
 	Sources     []status.Object `json:"sources,omitempty"`
 	MoreSources int             `json:"moreSources,omitempty"`
-	// Answer is how the owner's answers are laid out: simple, chain or flatten; "" for Records and what the Corefile says.
+	// Answer is how the owner's answers are laid out: simple, chain or flatten.
 	Answer string `json:"answer,omitempty"`
 	// Types are those of what is steered and of all that stands beside it.
 	Types []string `json:"types"`
-	// Members is how many members there are to choose from; 0 where there is no choice.
+	// Members is how many members there are to choose from.
 	Members int `json:"members,omitempty"`
 	// Addresses counts the owner's addresses and hostnames by how they are.
 	Addresses Counts `json:"addresses"`
-	// FailsOpen says for whom nothing is up: "all clients", or some of them; "" for nobody.
+	// FailsOpen says for whom nothing is up: "all clients", or some of them.
 	FailsOpen string `json:"failsOpen,omitempty"`
-	// Hidden names the delegation or DNAME above that answers in place of the name; "" for none.
+	// Hidden is the delegation or DNAME above that answers in place of the name.
 	Hidden string `json:"hidden,omitempty"`
 	// Losers is how many objects want the name and do not have it.
 	Losers int `json:"losers,omitempty"`
@@ -45,8 +44,7 @@ type NameState struct {
 
 // Counts is how many addresses are up, not decided, drained, and down. One that is drained is none of the others.
 type Counts struct {
-	// Up is how many are up. Unknown is how many are not decided. Drained is how many are drained, none of which is among
-	// the others. Down is how many are down.
+	// Up, Unknown, Drained and Down count each address once.
 	Up      int `json:"up"`
 	Unknown int `json:"unknown,omitempty"`
 	Drained int `json:"drained,omitempty"`

@@ -14,23 +14,21 @@ import (
 // Tree is what a host is made of: its groups, their members, and the addresses of these.
 type Tree struct {
 	NameState
-	// Fallback is how far answers may be from the client: any, default or none (rule 4.6); "" where there is nothing to
-	// choose.
+	// Fallback is how far answers may be from the client: any, default or none (rule 4.6).
 	Fallback string `json:"fallback,omitempty"`
-	// TTL is that of what the owner has at the name itself, in seconds: an address, or the first CNAME of a chain.
+	// TTL is that of the owner's data at the name itself, in seconds.
 	TTL uint32 `json:"ttl,omitempty"`
 	// TTL6 is that of the IPv6 addresses among Addrs, where the IPv4 addresses have another one.
 	TTL6 uint32 `json:"ttl6,omitempty"`
-	// Check says what is wanted to be checked of Addrs, and how, whether or not that is done; "" for nothing.
+	// Check says what is wanted to be checked of Addrs, and how.
 	Check string `json:"check,omitempty"`
 	// Addrs are the addresses of a host without members.
 	Addrs []AddressState `json:"addrs,omitempty"`
-	// Groups are those of the geo codes, in the order in which they were found.
+	// Groups are those of the geo codes.
 	Groups []TreeGroup `json:"groups,omitempty"`
 	// Losers are the objects that want the name and do not have it.
 	Losers []Loser `json:"losersList,omitempty"`
-	// Records are all other data at the name, in the form of zone files, less the SOA. At the origin of a zone they have
-	// the DS records of the zone above, where that is served here too.
+	// Records are all other data at the name, in the form of zone files, less the SOA, with the DS records of the zone above.
 	Records []string `json:"records,omitempty"`
 }
 
@@ -39,7 +37,7 @@ type TreeGroup struct {
 	// Geo is the code, "*" for members without one. Default is true where clients that match no other come here.
 	Geo     string `json:"geo"`
 	Default bool   `json:"default,omitempty"`
-	// Name is that of the group in the chain (rule 2.3); "" where there is no such name.
+	// Name is that of the group in the chain (rule 2.3).
 	Name string `json:"name,omitempty"`
 	// Members are those with the code.
 	Members []TreeMember `json:"members"`
@@ -48,22 +46,20 @@ type TreeGroup struct {
 // TreeMember is one member of a group.
 type TreeMember struct {
 	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is
-	// the namespace/name of where its addresses come from; "" for objects that are not about Gateways. Weight is as its
-	// object says, 0 for one that is drained.
+	// the namespace/name of the Gateway of its addresses. Weight is as its object says, 0 for one that is drained.
 	Member  string        `json:"member"`
 	Owner   status.Object `json:"owner"`
 	Gateway string        `json:"gateway,omitempty"`
 	Weight  uint64        `json:"weight"`
 	// TTL is that of its addresses, or of the CNAME to its hostname.
 	TTL uint32 `json:"ttl"`
-	// Check says what is wanted to be checked of it, as that of a Tree does.
+	// Check says what is wanted to be checked of it.
 	Check string `json:"check,omitempty"`
 	// Class is how good the member is.
 	Class string `json:"class"`
 	// Addresses are its addresses, or its hostname.
 	Addresses []AddressState `json:"addresses"`
-	// Sets are the RRsets of an answer with this member, whatever the type asked for: the CNAMEs that lead from the name to
-	// it, and its addresses.
+	// Sets are the RRsets of an answer with this member: the CNAMEs that lead to it, and its addresses.
 	Sets []TreeSet `json:"sets"`
 }
 

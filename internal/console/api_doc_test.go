@@ -26,25 +26,25 @@ func TestAPIPageIsCurrent(t *testing.T) {
 	}
 }
 
-// TestAPIPageHasAll: docs/api.md has every field of every answer, in the table of its type, with what it is, and no others.
+// TestAPIPageHasAll: docs/api.md has every field of every answer, in the list of its type, with what it is, and no others.
 func TestAPIPageHasAll(t *testing.T) {
 	text, err := os.ReadFile("../../" + reference.APIFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tables := make(map[string]map[string]bool)
+	lists := make(map[string]map[string]bool)
 	for section := range strings.SplitSeq(string(text), "\n## ") {
 		name, rest, _ := strings.Cut(section, "\n")
-		tables[name] = make(map[string]bool)
-		for line := range strings.Lines(rest) {
-			cells := strings.Split(strings.TrimSpace(line), " | ")
-			if len(cells) != 3 || !strings.HasPrefix(cells[0], "| `") {
-				continue
+		lists[name] = make(map[string]bool)
+		for _, item := range strings.Split(rest, "\n* ")[1:] {
+			fields, what, ok := strings.Cut(strings.Join(strings.Fields(item), " "), ": ")
+			if ok && len(what) < 5 {
+				t.Errorf("%s: %s is not told", name, fields)
 			}
-			if len(cells[2]) < 10 || cells[1] == "" {
-				t.Errorf("%s: %s is not told", name, cells[0])
+			fields, _, _ = strings.Cut(fields, " (")
+			for field := range strings.SplitSeq(fields, ", ") {
+				lists[name][strings.Trim(field, "`")] = true
 			}
-			tables[name][strings.Trim(cells[0], "| `")] = true
 		}
 	}
 	seen := make(map[reflect.Type]bool)
@@ -60,15 +60,15 @@ func TestAPIPageHasAll(t *testing.T) {
 		inspect.Preview{},
 		Failure{},
 	} {
-		checkTable(t, tables, seen, reflect.TypeOf(v))
+		checkTable(t, lists, seen, reflect.TypeOf(v))
 	}
 	if len(seen) < 25 {
 		t.Errorf("%d types are too few to tell", len(seen))
 	}
 }
 
-// checkTable compares the fields of a type, and of those in it, with their tables.
-func checkTable(t *testing.T, tables map[string]map[string]bool, seen map[reflect.Type]bool, of reflect.Type) {
+// checkTable compares the fields of a type, and of those in it, with their lists.
+func checkTable(t *testing.T, lists map[string]map[string]bool, seen map[reflect.Type]bool, of reflect.Type) {
 	t.Helper()
 	for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer || of.Kind() == reflect.Map {
 		of = of.Elem()
@@ -78,31 +78,22 @@ func checkTable(t *testing.T, tables map[string]map[string]bool, seen map[reflec
 	}
 	seen[of] = true
 	fields := make(map[string]bool)
-	for _, f := range fieldsOf(of) {
+	for i := range of.NumField() {
+		f := of.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if key == "-" {
+		if f.Anonymous {
+			key = "the fields of [" + f.Name + "](#" + strings.ToLower(f.Name) + ")"
+		} else if key == "-" {
 			continue
 		}
-		if fields[key] = true; !tables[of.Name()][key] {
+		if fields[key] = true; !lists[of.Name()][key] {
 			t.Errorf("docs/api.md lacks %s of %s", key, of.Name())
 		}
-		checkTable(t, tables, seen, f.Type)
+		checkTable(t, lists, seen, f.Type)
 	}
-	for key := range tables[of.Name()] {
+	for key := range lists[of.Name()] {
 		if !fields[key] {
 			t.Errorf("docs/api.md has %s of %s, which there is not", key, of.Name())
 		}
 	}
-}
-
-// fieldsOf returns the fields of a struct, and of those that are embedded in it.
-func fieldsOf(of reflect.Type) (all []reflect.StructField) {
-	for i := range of.NumField() {
-		if f := of.Field(i); f.Anonymous {
-			all = append(all, fieldsOf(f.Type)...)
-		} else {
-			all = append(all, f)
-		}
-	}
-	return all
 }

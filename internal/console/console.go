@@ -39,8 +39,7 @@ type Server struct {
 	FailingOpen int        `json:"failingOpen"`
 	// Held is what is held back of removals that nobody has reported (rule 8.5).
 	Held []Held `json:"held"`
-	// UnreadOwners is how many names on record belong to objects that cannot be read now: they are
-	// SERVFAIL.
+	// UnreadOwners is how many registered names have owners that cannot be read now.
 	UnreadOwners int `json:"unreadOwners"`
 	// Targets is how many targets are checked; Overdue is by how much the check that has waited longest
 	// is past its time, in seconds.
@@ -50,8 +49,7 @@ type Server struct {
 	// in all.
 	Overrides        []string `json:"overrides"`
 	OverridesInForce int      `json:"overridesInForce"`
-	// TokenProblem says why the file with the console's token cannot be used as it is now, so that the token of before
-	// counts on; "" where it can.
+	// TokenProblem says why the file with the console's token cannot be used, so that the token of before counts on.
 	TokenProblem string `json:"tokenProblem,omitempty"`
 }
 

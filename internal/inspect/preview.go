@@ -53,8 +53,7 @@ type NameChange struct {
 	// each.
 	Plus  []string `json:"plus,omitempty"`
 	Minus []string `json:"minus,omitempty"`
-	// Moved is the part of the clients that get other addresses; nil for names that come or go,
-	// and where none does.
+	// Moved is the part of the clients that get other addresses; nil for names that come or go.
 	Moved *Moved `json:"moved,omitempty"`
 }
 
@@ -69,10 +68,10 @@ type MemberChange struct {
 	// Before and After are its weights, where it was and is there.
 	Before *uint64 `json:"weightBefore,omitempty"`
 	After  *uint64 `json:"weightAfter,omitempty"`
-	// StateBefore and StateAfter say how good it was and is, and why, where that differs by more than the weight.
+	// StateBefore and StateAfter say how good it was and is, and why, where that differs.
 	StateBefore string `json:"stateBefore,omitempty"`
 	StateAfter  string `json:"stateAfter,omitempty"`
-	// Plus and Minus are what comes and goes, a line each: addresses, and of a member that stays CNAMEs and TTLs, and checks.
+	// Plus and Minus are the addresses, CNAMEs, TTLs and checks that come and go, a line each.
 	Plus  []string `json:"plus,omitempty"`
 	Minus []string `json:"minus,omitempty"`
 }
@@ -83,8 +82,7 @@ type Moved struct {
 	// IPv4 and IPv6 are the parts of each.
 	IPv4 float64 `json:"ipv4"`
 	IPv6 float64 `json:"ipv6"`
-	// Of says what it is a part of: "addresses" of the geo databases, or "countries", each for the same, where
-	// there are none.
+	// Of says what it is a part of: "addresses" of the geo databases, or "countries" where there are none.
 	Of string `json:"of"`
 }
 

@@ -122,14 +122,13 @@ func (p *Preview) Summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// CheckChange is one target that is checked, and was not, or was and is not, or with other headers.
+// CheckChange is one target whose checks differ.
 type CheckChange struct {
-	// Target is what is asked, as a URL, and Host is who is meant. Change is added, removed or changed: what is otherwise
-	// is another check, and what changes is the values of headers, which are not shown.
+	// Target is what is asked, as a URL, and Host is who is meant. Change is added, removed or changed, by other values of headers.
 	Target string `json:"target"`
 	Host   string `json:"host,omitempty"`
 	Change string `json:"change"`
-	// Headers is the cluster/namespace/name of the Secret with its headers, "" for none; Insecure reports whether any certificate is taken.
+	// Headers is the cluster/namespace/name of the Secret with its headers; Insecure reports whether any certificate is taken.
 	Headers  string `json:"headers,omitempty"`
 	Insecure bool   `json:"insecure,omitempty"`
 	// Terms say how often it is checked, and when it is down.

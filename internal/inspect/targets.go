@@ -14,7 +14,7 @@ type Target struct {
 	// Address is an IP address, or a hostname.
 	Address string `json:"address"`
 	records.CheckState
-	// Word is what the operator says of the address: up or down, whatever checks find; "" for nothing.
+	// Word is what the operator says of the address: up or down, whatever checks find.
 	Word string `json:"word,omitempty"`
 	// Interval is how long after one check the next begins, such as 30s; FailureThreshold and
 	// SuccessThreshold are how many in a row decide.

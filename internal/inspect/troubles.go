@@ -9,8 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Troubles is one page of who does not get what they want: conflicts, and objects that are not served in
-// full for other reasons.
+// Troubles is one page of conflicts, and of objects that are not served in full for other reasons.
 type Troubles struct {
 	// Conflicts are about names that an object wants and another one has.
 	Conflicts []records.Conflict `json:"conflicts"`

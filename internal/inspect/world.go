@@ -23,12 +23,11 @@ type World struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	// Destinations are where clients go, those with the most countries first; empty where nothing is
-	// chosen: the answer is the same for everybody then, or there is none.
+	// chosen.
 	Destinations []Destination `json:"destinations"`
 	// Countries are all, in the order of their codes.
 	Countries []CountryGoes `json:"countries,omitempty"`
-	// Finer are the geo codes of members that are for parts of countries, or for AS numbers: clients there
-	// go elsewhere than their country.
+	// Finer are the geo codes of members that are for parts of countries, or for AS numbers.
 	Finer []string `json:"finer,omitempty"`
 }
 
@@ -59,7 +58,7 @@ type CountryGoes struct {
 	Continent string `json:"continent"`
 	// To is the index of its Destination; -1 for none.
 	To int `json:"to"`
-	// Match is how the geo code of the destination fits the country; "" for none.
+	// Match is how the geo code of the destination fits the country.
 	Match pool.Match `json:"match,omitempty"`
 }
 

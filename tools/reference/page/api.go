@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -21,8 +22,9 @@ const APIFile = "docs/api.md"
 const apiHead = `<!-- make reference writes this file: of the comments of the Go types in console, inspect and records -->
 # The console's API
 
-What the paths of the [console](console.md#the-api) answer with, field by field, as JSON. Names have no final dot. A field that is zero, empty or false may be missing. Fields may be added; none changes
-its meaning while the header ` + "`Kuadrant-Api`" + ` says 1.
+What the paths of the [console](console.md#the-api) answer, as JSON. Names have no final dot. A field
+that is zero, empty or false may be missing. Fields may be added; none changes its meaning while the
+header ` + "`Kuadrant-Api`" + ` says 1. A field without a type is a string.
 
 `
 
@@ -82,7 +84,7 @@ type apiDoc struct {
 	types map[string]*ast.TypeSpec
 	docs  map[string]string
 	words map[string][]string
-	// queue are the types that have a table, in their order.
+	// queue are the types that have a list, in their order.
 	queue []string
 }
 
@@ -132,7 +134,7 @@ func (d *apiDoc) readDecl(room string, g *ast.GenDecl) {
 
 func oneLine(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }
 
-// link returns a link to the table of a type, which there will be.
+// link returns a link to the list of a type, which there will be.
 func (d *apiDoc) link(of string) string {
 	if !slices.Contains(d.queue, of) {
 		d.queue = append(d.queue, of)
@@ -141,7 +143,7 @@ func (d *apiDoc) link(of string) string {
 	return "[" + name + "](#" + strings.ToLower(name) + ")"
 }
 
-// write writes the table of a type.
+// write writes the list of a type.
 func (d *apiDoc) write(of string) error {
 	room, name, _ := strings.Cut(of, ".")
 	what := d.docs[of]
@@ -156,24 +158,40 @@ func (d *apiDoc) write(of string) error {
 	what, _, _ = strings.Cut(what, ". ")
 	what = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(what, name+" "), "is "), "says ")
 	fmt.Fprintf(&d.b, "## %s\n\n%s.\n\n", name, plain(upper(strings.TrimSuffix(what, "."))))
-	table(&d.b, "field", "type", "what")
-	for _, r := range rows {
+	for len(rows) > 0 {
+		r := rows[0]
 		if r.what == "" {
 			faults = append(faults, fmt.Errorf("%s.%s has no comment", of, r.field))
 		}
-		row(&d.b, code(r.name), r.kind, inJSON(strings.TrimSuffix(r.what, "."), r.names))
+		n, kinds := 1, []string{r.kind} // fields that one sentence is about share an item
+		for n < len(rows) && rows[n].what == r.what {
+			r.name += ", " + rows[n].name
+			if kinds = append(kinds, rows[n].kind); !slices.Contains(kinds[:n], rows[n].kind) {
+				r.kind = strings.Join(kinds, ", ")
+			}
+			n++
+		}
+		if rows = rows[n:]; r.kind == "string" {
+			r.kind = ""
+		}
+		if r.names == nil {
+			item(&d.b, r.name)
+			continue
+		}
+		item(&d.b, r.name+brackets(r.kind)+": "+inJSON(afterNames(strings.TrimSuffix(r.what, "."), r.names), r.names))
 	}
 	d.b.WriteString("\n")
 	return errors.Join(faults...)
 }
 
-// fieldRow is one field of a type. names are those in JSON of all fields of the struct that it stands in.
+// fieldRow is one field of a type: name is as in JSON, and names are those of all fields of the struct. It may be a type whose fields
+// the struct has too, without names.
 type fieldRow struct {
 	field, name, kind, what string
 	names                   map[string]string
 }
 
-// rows returns the fields of a struct, with those of structs that are embedded in it.
+// rows returns the fields of a struct.
 func (d *apiDoc) rows(room, name string) (all []fieldRow, err error) {
 	spec := d.types[room+"."+name]
 	if spec == nil {
@@ -198,11 +216,7 @@ func (d *apiDoc) rows(room, name string) (all []fieldRow, err error) {
 		}
 		if len(f.Names) == 0 {
 			in, inner := typeIn(room, f.Type)
-			more, err := d.rows(in, inner)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, more...)
+			all = append(all, fieldRow{field: inner, name: "the fields of " + d.link(in+"."+inner), what: inner})
 			continue
 		}
 		tag, _ := strconv.Unquote(f.Tag.Value)
@@ -212,7 +226,7 @@ func (d *apiDoc) rows(room, name string) (all []fieldRow, err error) {
 		}
 		for _, n := range f.Names {
 			names[n.Name] = key
-			all = append(all, fieldRow{n.Name, key, d.kind(room, f.Type), partAbout(above, n.Name, fields), names})
+			all = append(all, fieldRow{n.Name, code(key), d.kind(room, f.Type), partAbout(above, n.Name, fields), names})
 		}
 	}
 	return all, nil
@@ -294,6 +308,15 @@ func partAbout(comment, field string, fields []string) string {
 		own = other
 	}
 	return strings.Join(own, ". ")
+}
+
+// afterNames returns a comment without the names of the fields that it begins with, as these stand beside it.
+func afterNames(comment string, names map[string]string) string {
+	if len(names) == 0 {
+		return comment
+	}
+	field := `(?:` + strings.Join(slices.Sorted(maps.Keys(names)), "|") + `)`
+	return regexp.MustCompile(`^`+field+`(?:(?:, | and )`+field+`)* (?:(?:is|are|says?|reports) )?`).ReplaceAllString(comment, "")
 }
 
 // qualified is a field of another type, or a type of another package, as comments name it.

@@ -40,8 +40,8 @@ func Syntaxes(readme string) (all []Syntax, err error) {
 
 // scopes are the paragraphs of the README that lists of properties follow, and the headings here.
 var scopes = []struct{ paragraph, heading string }{
-	{"\nFor the whole process;", "For the whole process; in one server block, or the same in each:"},
-	{"\nFor each zone;", "For each zone; the same wherever the zone is named:"},
+	{"\nFor the whole process;", "For the whole process, in one server block or the same in each:"},
+	{"\nFor each zone;", "For each zone, the same wherever it is named:"},
 	{"\nFor each server block:", "For each server block:"},
 }
 
@@ -69,11 +69,10 @@ func corefile(b *strings.Builder, _, readme string) error {
 	if err != nil {
 		return err
 	}
-	b.WriteString("## Corefile\n\n`kuadrant [ZONES...] { ... }`. Without **ZONES** they are those of the server block; in one for the root zone with *cache* they have to be written. Relative files\n" +
-		"lie below the directory of *root*. A wrong line is an error that names the file and the line. [README](../README.md#syntax) has all of it.\n\n")
+	b.WriteString("## Corefile\n\n`kuadrant [ZONES...] { ... }`. [README](../README.md#syntax) has the syntax.\n\n")
 	for i, s := range scopes {
 		b.WriteString(s.heading + "\n\n")
-		table(b, "property", "what it says", "default", "bounds", "more")
+		table(b, "property", "meaning", "default", "bounds", "more")
 		for _, p := range syntaxes {
 			scope, err := scopeOf(readme, p.Name)
 			if err != nil {
@@ -88,7 +87,7 @@ func corefile(b *strings.Builder, _, readme string) error {
 			}
 			line := code(p.Line())
 			if outer, inner, ok := strings.Cut(p.Line(), "."); ok && strings.HasPrefix(p.Name, outer+".") {
-				line = code(inner) + " in the block of " + code(outer)
+				line = code(inner) + " of " + code(outer)
 			}
 			row(b, line, said.What, said.Default, said.Bounds, said.More)
 		}
@@ -99,8 +98,6 @@ func corefile(b *strings.Builder, _, readme string) error {
 			return fmt.Errorf("tools/reference/page has %s in Properties, which the README's syntax has not", name)
 		}
 	}
-	b.WriteString("Variables of the environment: `KUBECONFIG`, where neither `kubeconfig` nor `manifests` is written and the process is in no pod; `WATCH_NAMESPACES`, a list with commas, where\n" +
-		"`namespaces` is not written. `GOMEMLIMIT` is Go's own: [operations.md](operations.md#how-much-it-needs).\n\n")
 	return nil
 }
 

@@ -35,7 +35,7 @@ type schema struct {
 	Enum                      []any
 	Default                   any
 	Minimum, Maximum          *float64
-	MaxLength, MaxItems       *int
+	MaxItems                  *int
 	Rules                     []struct{ Message string } `json:"x-kubernetes-validations"`
 }
 
@@ -48,9 +48,11 @@ func objects(b *strings.Builder, module, _ string) error {
 	if err != nil || len(files) == 0 {
 		return fmt.Errorf("no CRDs: %v", err)
 	}
-	b.WriteString("## Objects\n\nThe kinds of [config/crd](../config/crd), field by field. Bounds are those of the CRDs: an API server refuses what is beyond; from elsewhere an object is\n" +
-		"taken as [zones.md](zones.md) and [health.md](health.md) say. Of Gateways, [DNSEndpoints](zones.md#dnsrecords-and-dnsendpoints) and [Secrets](providers.md#secrets), whose CRDs are others', the\n" +
-		"fields stand there. Versions of one kind are the same object, read and written in either form.\n\n")
+	b.WriteString("## Objects\n\nThe kinds of [config/crd](../config/crd), with type, default and bounds. A field without a type is a\n" +
+		"string; `spec` has what an API server says of a mistake. Elsewhere:\n" +
+		"[statuses](write-back.md#what-is-written), [DNSEndpoints](zones.md#dnsrecords-and-dnsendpoints),\n" +
+		"[Secrets](providers.md#secrets).\n\n")
+	told := make(map[field]place)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -60,15 +62,19 @@ func objects(b *strings.Builder, module, _ string) error {
 		if err := yaml.Unmarshal(text, &c); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if err := c.write(b); err != nil {
+		if err := c.write(b, told); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
 	return nil
 }
 
-// write writes one kind: rows that all versions have, and for others which one has them.
-func (c *crd) write(b *strings.Builder) error {
+// place is where a field has its row: the kind, and the field that it lies in.
+type place struct{ kind, parent string }
+
+// write writes one kind: items that all versions have, and for others which one has them. Fields that another place has told of
+// share a row that leads there.
+func (c *crd) write(b *strings.Builder, told map[field]place) error {
 	var names []string
 	var rows []field
 	in := make(map[field][]string)
@@ -97,17 +103,97 @@ func (c *crd) write(b *strings.Builder) error {
 	}
 	slices.SortStableFunc(rows, func(x, y field) int { return order[x.path] - order[y.path] })
 	fmt.Fprintf(b, "### %s\n\n%s, %s\n\n", c.Spec.Names.Kind, code(c.Spec.Group), strings.Join(names, " and "))
-	table(b, "field", "type", "default", "bounds", "what")
+	shared, groups := share(c.Spec.Names.Kind, rows, told)
 	for _, f := range rows {
+		if at, ok := shared[f.path]; ok {
+			parent, _ := f.split()
+			key := [2]place{{c.Spec.Names.Kind, parent}, at}
+			if fields := groups[key]; fields != nil {
+				item(b, strings.Join(fields, ", ")+" of "+code(parent)+": "+at.link(c.Spec.Names.Kind))
+				delete(groups, key)
+			}
+			continue
+		}
 		path := code(f.path)
 		if len(in[f]) < len(c.Spec.Versions) {
 			path += " of " + strings.Join(in[f], ", ")
 		}
-		row(b, path, f.kind, f.def, f.bounds, f.what)
+		item(b, path+f.text())
 	}
 	b.WriteString("\n")
 	return nil
 }
+
+// share finds the fields whose rows another place has, with that place, and groups them by both places. Where a field of another
+// name has the same fields, there have to be three.
+func share(kind string, rows []field, told map[field]place) (shared map[string]place, groups map[[2]place][]string) {
+	elsewhere, count := make(map[string]place), make(map[[2]place]int)
+	for _, f := range rows {
+		leaf, at := f, place{kind: kind}
+		at.parent, leaf.path = f.split()
+		switch first, ok := told[leaf]; {
+		case !ok:
+			told[leaf] = at
+		case first != at && at.parent != "": // a row of one version is no other place
+			elsewhere[f.path] = first
+			count[[2]place{at, first}]++
+		}
+	}
+	shared, groups = make(map[string]place), make(map[[2]place][]string)
+	for _, f := range rows {
+		parent, name := f.split()
+		first, ok := elsewhere[f.path]
+		_, below := shared[parent]
+		key := [2]place{{kind, parent}, first}
+		if !ok || !below && last(parent) != last(first.parent) && count[key] < 3 {
+			continue
+		}
+		if shared[f.path] = first; !below {
+			groups[key] = append(groups[key], code(name))
+		}
+	}
+	return shared, groups
+}
+
+// link leads to a place from the table of a kind.
+func (p place) link(from string) string {
+	if p.kind == from {
+		return "as in " + code(p.parent)
+	}
+	return "as in " + code(p.parent) + " of [" + p.kind + "](#" + strings.ToLower(p.kind) + ")"
+}
+
+// text returns what stands behind the name of a field.
+func (f field) text() string {
+	var parts []string
+	if f.kind != "string" && f.kind != "object" {
+		parts = append(parts, f.kind)
+	}
+	switch f.def {
+	case "":
+	case "required":
+		parts = append(parts, f.def)
+	default:
+		parts = append(parts, "default "+f.def)
+	}
+	if f.bounds != "" {
+		parts = append(parts, f.bounds)
+	}
+	if text := brackets(strings.Join(parts, "; ")); f.what == "" {
+		return text
+	} else {
+		return text + ": " + f.what
+	}
+}
+
+// split returns the path of the field that a field lies in, and its own name.
+func (f field) split() (parent, name string) {
+	at := strings.LastIndex(f.path, ".")
+	return f.path[:max(at, 0)], f.path[at+1:]
+}
+
+// last returns the last part of a path.
+func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
 // fields returns the rows of what lies in an object.
 func (s *schema) fields(prefix string) (all []field) {
@@ -117,11 +203,17 @@ func (s *schema) fields(prefix string) (all []field) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if prefix == "" && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
+		if prefix == "" && slices.Contains([]string{"apiVersion", "kind", "metadata", "status"}, name) {
 			continue
 		}
 		p := s.Properties[name]
-		all = append(all, p.field(prefix+name, slices.Contains(s.Required, name)))
+		if prefix == "" { // spec has an item for each of its rules
+			for _, r := range p.Rules {
+				all = append(all, field{path: name, kind: p.kind(), what: plain(r.Message)})
+			}
+		} else if f := p.field(prefix+name, slices.Contains(s.Required, name)); f.text() != "" {
+			all = append(all, f)
+		}
 		if inner, suffix := p.inner(); inner != nil {
 			all = append(all, inner.fields(prefix+name+suffix+".")...)
 		}
@@ -181,18 +273,15 @@ var (
 	defaultFirst = regexp.MustCompile(` is (\S+) if it is not set\.`)
 )
 
-// typeName is the name of a Go type at the beginning of a description that is the type's.
-var typeName = regexp.MustCompile(`^[A-Z][A-Za-z]+ is `)
+// A description, and a message of a rule, begin with the name of the field or its type, which stands beside it already.
+var (
+	ownName = regexp.MustCompile(`^(?:[a-z][A-Za-z]*|[A-Z][A-Za-z]+) (?:(?:is|are|reports|says?) |((?:gives|has|makes|means|names|selects|tells) ))`)
+	mustBe  = regexp.MustCompile(`^[A-Za-z]+(?: threshold)? must be `)
+)
 
 // field returns the row of a field.
 func (s *schema) field(path string, required bool) field {
 	what := strings.Join(strings.Fields(s.Description), " ")
-	if m := typeName.FindString(what); m != "" {
-		what = path[strings.LastIndex(path, ".")+1:] + " is " + what[len(m):]
-	}
-	if path == "spec" {
-		what = "what the owner wants" // versions that share a type say it in other words
-	}
 	f := field{path: path, kind: s.kind(), bounds: s.bounds()}
 	if m := defaultAtEnd.FindStringSubmatch(what); m != nil {
 		f.def, what = m[1]+m[2], strings.Replace(what, m[0], ".", 1)
@@ -205,11 +294,11 @@ func (s *schema) field(path string, required bool) field {
 	case s.Default != nil:
 		f.def = fmt.Sprint(s.Default)
 	}
-	f.def, f.what = plain(f.def), plain(strings.TrimSuffix(what, "."))
+	f.def, f.what = plain(f.def), plain(strings.TrimSuffix(ownName.ReplaceAllString(what, "$1"), "."))
 	return f
 }
 
-// bounds returns what an API server refuses, in words; patterns are left out, which say the same as the rest.
+// bounds returns what an API server refuses, in words; patterns, which say the same as the rest, and lengths of texts are left out.
 func (s *schema) bounds() string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -228,9 +317,6 @@ func (s *schema) bounds() string {
 	case s.Minimum != nil:
 		add("at least %.0f", *s.Minimum)
 	}
-	if s.MaxLength != nil {
-		add("up to %d characters", *s.MaxLength)
-	}
 	if s.MaxItems != nil {
 		add("up to %d entries", *s.MaxItems)
 	}
@@ -240,7 +326,7 @@ func (s *schema) bounds() string {
 		}
 	}
 	for _, r := range s.Rules {
-		add("%s", plain(r.Message))
+		add("%s", plain(mustBe.ReplaceAllString(r.Message, "")))
 	}
 	return strings.Join(all, "; ")
 }

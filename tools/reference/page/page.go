@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // File is where the page is, from the folder of the module.
@@ -15,10 +16,12 @@ const File = "docs/reference.md"
 const head = `<!-- make reference writes this file: of README.md, config/crd, the code, and the tables of tools/reference/page -->
 # Reference
 
-Each setting, field, label and metric, with its default and bounds, in a line. What they are for stands where the lines lead to. Exit codes are in
-[kdns.md](kdns.md#exit-codes), the JSON API in [api.md](api.md), values of the Helm chart in
-[its README](../charts/kuadrant-coredns/README.md#values), rights in [security.md](security.md#what-each-right-means), conditions and their reasons in
-[write-back.md](write-back.md#what-a-policys-status-says) and [zones.md](zones.md#what-is-wrong), alerts in [runbooks.md](runbooks.md).
+Each setting, field, label and metric in a line, with its default and bounds. Elsewhere:
+[exit codes](kdns.md#exit-codes), the [JSON API](api.md), the
+[values of the chart](../charts/kuadrant-coredns/README.md#values),
+[rights](security.md#what-each-right-means), reasons of conditions for
+[policies](write-back.md#what-a-policys-status-says) and [zones](zones.md#what-is-wrong), and
+[alerts](runbooks.md).
 
 `
 
@@ -56,6 +59,30 @@ func row(b *strings.Builder, cells ...string) {
 func table(b *strings.Builder, columns ...string) {
 	row(b, columns...)
 	b.WriteString("|" + strings.Repeat("---|", len(columns)) + "\n")
+}
+
+// item writes an item of a list, in lines of 100 columns.
+func item(b *strings.Builder, text string) {
+	at := 1
+	b.WriteString("*")
+	for _, word := range strings.Fields(text) {
+		if n := utf8.RuneCountInString(word); at+1+n > 100 {
+			b.WriteString("\n  " + word)
+			at = 2 + n
+		} else {
+			b.WriteString(" " + word)
+			at += 1 + n
+		}
+	}
+	b.WriteString("\n")
+}
+
+// brackets returns a text in brackets behind a space, and nothing of an empty one.
+func brackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
 }
 
 // code returns a text as code in a cell.

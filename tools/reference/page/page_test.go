@@ -13,9 +13,11 @@ func TestFields(t *testing.T) {
 required: [spec]
 properties:
   kind: {type: string}
+  status: {type: object, properties: {a: {type: string}}}
   spec:
     type: object
     description: ASpec is what it is.
+    x-kubernetes-validations: [{rule: "true", message: "a is b: write c"}]
     properties:
       a: {type: integer, minimum: 0, maximum: 5, description: "a is | one; 3 if it is not set, and 4 at night. It counts."}
       b: {type: string, enum: [X, Z], maxLength: 9, description: b is X if it is not set.}
@@ -23,9 +25,6 @@ properties:
       e: {type: array, items: {type: object, required: [f], properties: {f: {type: integer, description: Weight is a share.}}}}
       s: {type: object, properties: {matchLabels: {type: object}, matchExpressions: {type: array}}}
       x: {x-kubernetes-validations: [{rule: "true", message: x must be so}]}
-  status:
-    type: object
-    properties:
       conditions: {type: array, items: {type: object, properties: {lastTransitionTime: {type: string}}}}
       when: {type: string, format: date-time}
 `
@@ -33,17 +32,16 @@ properties:
 	if err := yaml.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)
 	}
-	want := `spec|object|required||what the owner wants
-spec.a|integer|3, and 4 at night|0 to 5|a is \| one. It counts
-spec.b|string|X|` + "`X`, `Z`" + `; up to 9 characters|b is X if it is not set
-spec.c|list of string|all of them|up to 2 entries; each up to 4 characters|c holds \* of \<d>
+	want := `spec|object|||a is b: write c
+spec.a|integer|3, and 4 at night|0 to 5|\| one. It counts
+spec.b|string|X|` + "`X`, `Z`" + `|X if it is not set
+spec.c|list of string|all of them|up to 2 entries|c holds \* of \<d>
+spec.conditions|list of condition|||
 spec.e|list of object|||
-spec.e[].f|integer|required||f is a share
+spec.e[].f|integer|required||a share
 spec.s|label selector|||
-spec.x|any||x must be so|
-status|object|||
-status.conditions|list of condition|||
-status.when|time|||
+spec.when|time|||
+spec.x|any||so|
 `
 	var b strings.Builder
 	for _, f := range s.fields("") {
