@@ -169,21 +169,19 @@ func (f field) text() string {
 	if f.kind != "string" && f.kind != "object" {
 		parts = append(parts, f.kind)
 	}
-	switch f.def {
-	case "":
-	case "required":
+	if f.def == "required" {
 		parts = append(parts, f.def)
-	default:
+	} else if f.def != "" {
 		parts = append(parts, "default "+f.def)
 	}
 	if f.bounds != "" {
 		parts = append(parts, f.bounds)
 	}
-	if text := brackets(strings.Join(parts, "; ")); f.what == "" {
-		return text
-	} else {
-		return text + ": " + f.what
+	text := brackets(strings.Join(parts, "; "))
+	if f.what != "" {
+		text += ": " + f.what
 	}
+	return text
 }
 
 // split returns the path of the field that a field lies in, and its own name.
