@@ -1,6 +1,9 @@
 package geo
 
 import (
+	"encoding/binary"
+	"iter"
+	"math"
 	"net/netip"
 	"slices"
 )
@@ -22,24 +25,42 @@ type Place struct {
 	Network netip.Prefix
 }
 
-// saw keeps the network of n bits at addr if it is larger than the one so far.
-func (p *Place) saw(addr netip.Addr, n int) {
-	if n < p.Network.Bits() && p.Network.Addr().BitLen() == addr.BitLen() || !p.Network.IsValid() {
-		p.Network = netip.PrefixFrom(addr, n).Masked()
+// saw keeps a network if it is larger than the one so far.
+func (p *Place) saw(network netip.Prefix) {
+	if network.Bits() < p.Network.Bits() && p.Network.Addr().BitLen() == network.Addr().BitLen() || !p.Network.IsValid() {
+		p.Network = network
 	}
 }
+
+// tellEvery is after how many networks progress is told.
+const tellEvery = 1 << 16
 
 // Space adds up the address space. It walks from network to network, which takes a second or so for the
 // largest databases; progress, which may be nil, is told now and then which part is done, from 0 to 1.
 func (d *DB) Space(progress func(done float64)) *Space {
-	if progress == nil {
-		progress = func(float64) {}
+	places := make(map[Codes]*Place)
+	steps := 0
+	for network, codes := range d.state.Load().networks() {
+		if steps++; steps%tellEvery == 0 && progress != nil {
+			progress(doneAt(network.Addr()))
+		}
+		if *codes == none {
+			continue
+		}
+		p := places[*codes]
+		if p == nil {
+			p = &Place{Codes: *codes}
+			places[*codes] = p
+		}
+		p.saw(network)
+		if network.Addr().Is4() {
+			p.V4 += math.Ldexp(1, 32-network.Bits())
+		} else {
+			p.V6 += math.Ldexp(1, 64-network.Bits())
+		}
 	}
-	w := &spaceWalk{state: d.state.Load(), places: make(map[Codes]*Place), progress: progress}
-	w.walk4()
-	w.walk6()
 	s := new(Space)
-	for _, p := range w.places {
+	for _, p := range places {
 		s.Places = append(s.Places, *p)
 	}
 	slices.SortFunc(s.Places, func(a, b Place) int { return slices.Compare(a.Codes[:], b.Codes[:]) })
@@ -49,47 +70,15 @@ func (d *DB) Space(progress func(done float64)) *Space {
 	return s
 }
 
-// spaceWalk is one run of Space.
-type spaceWalk struct {
-	state    *state
-	places   map[Codes]*Place
-	steps    int
-	progress func(float64)
-}
-
-// tellEvery is after how many networks progress is told.
-const tellEvery = 1 << 16
-
-// step returns the place of an address, nil where nothing is known of it, and the length of the network
-// around it that is there with it.
-func (w *spaceWalk) step(addr netip.Addr, done float64) (*Place, int) {
-	if w.steps++; w.steps%tellEvery == 0 {
-		w.progress(done)
-	}
-	codes, n := w.state.locate(addr, NeedPlace|NeedAS)
-	if *codes == none {
-		return nil, n
-	}
-	p := w.places[*codes]
-	if p == nil {
-		p = &Place{Codes: *codes}
-		w.places[*codes] = p
-	}
-	return p, n
-}
-
-func (w *spaceWalk) walk4() {
-	const all = 1 << 32
-	for at := uint64(0); at < all; {
-		addr := netip.AddrFrom4([4]byte{byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)})
-		p, n := w.step(addr, float64(at)/all/2)
-		size := uint64(all) >> n
-		if p != nil {
-			p.saw(addr, n)
-			p.V4 += float64(size)
+// Find returns a network that has a code, which is in upper case: the first one of IPv4, or where there is none the
+// first of IPv6. It walks up to there as Space does.
+func (d *DB) Find(code string) (network netip.Prefix, ok bool) {
+	for network, codes := range d.state.Load().networks() {
+		if slices.Contains(codes[:], code) {
+			return network, true
 		}
-		at += size
 	}
+	return netip.Prefix{}, false
 }
 
 // The routed IPv6 addresses, by their first 64 bits.
@@ -98,21 +87,39 @@ const (
 	lastRouted  = uint64(0x4000)<<48 - 1
 )
 
-func (w *spaceWalk) walk6() {
-	for at := firstRouted; at >= firstRouted && at <= lastRouted; {
-		var octets [16]byte
-		for i := range 8 {
-			octets[i] = byte(at >> (56 - 8*i))
+// networks yields the networks of IPv4, and then those of IPv6 that are routed, each as far as all of it has the same
+// codes. One that is longer than 64 bits is taken for its first address.
+func (s *state) networks() iter.Seq2[netip.Prefix, *Codes] {
+	return func(yield func(netip.Prefix, *Codes) bool) {
+		for at := uint64(0); at < 1<<32; {
+			addr := netip.AddrFrom4([4]byte{byte(at >> 24), byte(at >> 16), byte(at >> 8), byte(at)})
+			codes, n := s.locate(addr, NeedPlace|NeedAS)
+			if !yield(netip.PrefixFrom(addr, n).Masked(), codes) {
+				return
+			}
+			at += 1 << (32 - n)
 		}
-		addr := netip.AddrFrom16(octets)
-		p, n := w.step(addr, 0.5+float64(at-firstRouted)/float64(lastRouted-firstRouted)/2)
-		n = min(max(n, 3), 64) // what is longer than that is taken for its first address
-		size := uint64(1) << (64 - n)
-		if p != nil {
-			p.saw(addr, n)
-			p.V6 += float64(size)
+		for at := firstRouted; at >= firstRouted && at <= lastRouted; {
+			var octets [16]byte
+			binary.BigEndian.PutUint64(octets[:], at)
+			addr := netip.AddrFrom16(octets)
+			codes, n := s.locate(addr, NeedPlace|NeedAS)
+			n = min(max(n, 3), 64)
+			if !yield(netip.PrefixFrom(addr, n).Masked(), codes) {
+				return
+			}
+			// A network that begins before at cannot be: bits are those of the network around it.
+			size := uint64(1) << (64 - n)
+			at = at&^(size-1) + size
 		}
-		// A network that begins before at cannot be: bits are those of the network around it.
-		at = at&^(size-1) + size
 	}
+}
+
+// doneAt returns which part of the walk of networks lies before an address.
+func doneAt(addr netip.Addr) float64 {
+	octets := addr.AsSlice()
+	if addr.Is4() {
+		return float64(binary.BigEndian.Uint32(octets)) / (1 << 32) / 2
+	}
+	return 0.5 + float64(binary.BigEndian.Uint64(octets)-firstRouted)/float64(lastRouted-firstRouted)/2
 }

@@ -42,6 +42,13 @@ func TestSpace(t *testing.T) {
 			t.Errorf("the largest network of %q is %v", name, p.Network)
 		}
 	}
+	for code, want := range map[string]string{
+		"IE": "10.0.0.0/16", "GEO-EU": "10.0.0.0/16", "US": "10.1.0.0/16", "US-CA": "2001:db8:1::/48", "AS64500": "192.0.2.0/24", "FR": "",
+	} {
+		if network, ok := db.Find(code); ok != (want != "") || ok && network.String() != want {
+			t.Errorf("the first network of %s is %v, want %s", code, network, want)
+		}
+	}
 	if s.V4 != 1<<24+1<<8 || s.V6 != 1<<32 {
 		t.Errorf("%v and %v in all", s.V4, s.V6)
 	}
