@@ -142,13 +142,16 @@ func eachJSON(text []byte, take func(value []byte)) error {
 				rest := text[len(before):]
 				before = text[:len(text)-len(bytes.TrimLeft(rest, " \t\r\n"))]
 			}
-			return fmt.Errorf("line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
+			return fmt.Errorf("line %d: it is not JSON: %w", 1+bytes.Count(before, []byte("\n")), err)
 		}
 		take(value)
 	}
 }
 
-var lineNumber = regexp.MustCompile(`\bline (\d+)`)
+var (
+	lineNumber = regexp.MustCompile(`\bline (\d+)`)
+	lineFirst  = regexp.MustCompile(`^(line \d+: )?`)
+)
 
 // maxCause bounds the characters of a parser's message: it may quote the file.
 const maxCause = 300
@@ -161,9 +164,13 @@ const maxCause = 300
 func (p part) inFile(err error) string {
 	if bytes.Contains(p.text, []byte("Secret")) {
 		line := cmp.Or(lineNumber.FindString(err.Error()), "line 1")
-		err = errors.New(line + ": it cannot be parsed; the rest of the message is left out, as it may quote a Secret")
+		err = errors.New(line + ": it is not YAML or JSON; the rest of the message is left out, as it may quote a Secret")
 	}
-	text := api.Cut(strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " "), maxCause)
+	text := err.Error()
+	if of, ok := strings.CutPrefix(text, "yaml: "); ok {
+		text = lineFirst.ReplaceAllString(of, "${1}it is not YAML: ")
+	}
+	text = api.Cut(strings.Join(strings.Fields(text), " "), maxCause)
 	if !lineNumber.MatchString(text) {
 		return fmt.Sprintf("document at line %d: %s", p.line, text)
 	}
@@ -234,7 +241,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		h, stated, ok = headOf(value)
 	}
 	if !ok {
-		r.fault("it is not an object whose apiVersion and kind are strings")
+		r.fault("it is no manifest: it is to be an object in YAML or JSON, whose apiVersion and kind are strings")
 		return
 	}
 	if h == (head{}) {
