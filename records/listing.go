@@ -3,7 +3,6 @@ package records
 import (
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 
@@ -69,11 +68,11 @@ func (c Counts) Of() int { return c.Up + c.Unknown + c.Drained + c.Down }
 
 // Names yields the names of z that have data, in the order of their spelling from the name from on; "" begins with the
 // first. Names below klb.H' are not among them, which are parts of their hosts, nor are zones below z that are served here,
-// nor those without contains in them, which is in lower case. Each is described when it is its turn.
-func (s *Snapshot) Names(z *zone.Zone, from, contains string) iter.Seq[NameState] {
+// nor those that keep, which gets them without a final dot, leaves out; nil keeps all. Each is described when it is its turn.
+func (s *Snapshot) Names(z *zone.Zone, from string, keep func(name string) bool) iter.Seq[NameState] {
 	return func(yield func(NameState) bool) {
 		for _, n := range z.Nodes.From(from) {
-			if strings.Contains(endpoint.TrimDot(n.Name), contains) && n.Listed(z) && !yield(s.nameState(z, n)) {
+			if (keep == nil || keep(endpoint.TrimDot(n.Name))) && n.Listed(z) && !yield(s.nameState(z, n)) {
 				return
 			}
 		}

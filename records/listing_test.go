@@ -20,7 +20,7 @@ func TestNameServersAreOfTheCorefile(t *testing.T) {
 	}
 	s := recordstest.New(t, opt).Step(t)
 	found := make(map[string]bool)
-	for n := range s.Names(s.Zones()[0], "", "") {
+	for n := range s.Names(s.Zones()[0], "", nil) {
 		found[n.Name] = n.Owner != nil && *n.Owner == records.Object{Kind: "Corefile"}
 	}
 	for name, want := range map[string]bool{"ns1.example.com": true, "ns2.example.com": true, "ns3.example.com": false, "example.com": false} {

@@ -28,6 +28,9 @@ func (o *options) tell(c *cobra.Command, work func(*progress) (*outcome, error))
 	p := newProgress(c.ErrOrStderr())
 	r, err := work(p)
 	p.end()
+	if err != nil && o.byDefault {
+		_, _ = fmt.Fprintf(p, "looked at is ./%s, as no flag names anything else\n", defaultCorefile)
+	}
 	if r == nil {
 		return err
 	}
@@ -74,8 +77,8 @@ func (o *options) look(c *cobra.Command, p *progress) (r reader, w *world, lacks
 // client returns what asks the server of --server.
 func (o *options) client() (*console.Client, error) {
 	if len(o.filenames)+len(o.zones)+len(o.geoip) > 0 || o.corefile != "" || o.nets != "" {
-		return nil, errors.New("--server says what is looked at, and so do -f, --corefile, --zone, --geoip and --nets: leave one or " +
-			"the others out")
+		return nil, errors.New("--server asks a server, which has its own objects and Corefile: leave out --server, or -f, --corefile, " +
+			"--zone, --geoip and --nets")
 	}
 	return o.clientOf(o.server)
 }
@@ -92,8 +95,7 @@ func (o *options) clientOf(server string) (*console.Client, error) {
 		case token == "":
 			return nil, failed(fmt.Errorf("the token file %s is empty", o.tokenFile))
 		case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return nil, failed(fmt.Errorf("the token file %s has more than one line, or what no token has: blanks, or characters beyond "+
-				"ASCII", o.tokenFile))
+			return nil, failed(fmt.Errorf("the token file %s is to have one line of printable ASCII characters, without spaces", o.tokenFile))
 		}
 	}
 	client, err := console.NewClient(server, token, o.timeout)
@@ -114,12 +116,12 @@ func serverLacks(ctx context.Context, client *console.Client, p *progress) (lack
 		if c.Synced {
 			continue
 		}
-		lacks = failed(errors.New("the server has not read everything: what is said lacks the rest"))
+		lacks = failed(errors.New("the server has not read everything: the rest is missing here"))
 		why := ""
 		if c.Problem != "" {
 			why = ": " + c.Problem
 		}
-		p.warn("the server has not read all of the cluster %s%s", c.Name, why)
+		p.warn("the server has not read all of cluster %q%s", c.Name, why)
 	}
 	return lacks, nil
 }
@@ -133,10 +135,10 @@ func (w *world) lacks() error {
 		}
 	}
 	if n := len(files); n > 0 {
-		return failed(fmt.Errorf("%d %s could not be read in full: what is said lacks the rest", n, inspect.Plural(n, "file")))
+		return failed(fmt.Errorf("%d %s could not be read in full: the rest is missing here", n, inspect.Plural(n, "file")))
 	}
 	if slices.ContainsFunc(w.said, source.IsSkipped) {
-		return failed(errors.New("there are objects that could not be understood: what is said lacks them"))
+		return failed(errors.New("some objects could not be understood: they are missing here"))
 	}
 	return nil
 }
@@ -155,7 +157,7 @@ func (w *world) whole() error {
 // tell says what of the manifests does not count.
 func (w *world) tell(p *progress) {
 	for _, err := range w.unread {
-		p.warn("%v: nothing of it, or a part, counts, and names that are not known cannot be denied", err)
+		p.warn("%v: it is left out, or a part of it; a name that is not found may be there, and gets SERVFAIL", err)
 	}
 	for _, line := range slices.Concat(w.mixed, w.said) {
 		p.warn("%s", line)

@@ -58,7 +58,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		return nil, errors.New("--live: name the zone")
 	}
 	if l.zone == "" && (len(l.parents) > 0 || l.resolver != "" || c.Flags().Changed("port")) {
-		return nil, errors.New("--parent, --resolver and --port are of --live ZONE: name the zone")
+		return nil, errors.New("--parent, --resolver and --port go with --live ZONE: name the zone")
 	}
 	if l.port == 0 {
 		return nil, errors.New("--port 0 is no port")

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -36,9 +39,9 @@ func newCompare(o *options) *cobra.Command {
 names were answered here.
 
 SERVER is an address or a name, with a port if that is not 53. Asked are the NAMEs, or all that are
-served here and all that manifests want besides, each for one network of every country in the geo databases and of every geo code that
-members have; a name that is the same for everybody, on both sides, once. An answer that some
-draw gives here counts as the same.
+served here and all that objects want besides, each for one network of every country in the geo
+databases and of every geo code that members have; a name that is the same for everybody, on both
+sides, once. An answer that some draw gives here counts as the same.
 
 The exit code is 1 where answers differ; TTLs alone are no difference.`,
 		Example: `  kdns compare 192.0.2.1 -f manifests/ --corefile Corefile
@@ -62,7 +65,7 @@ The exit code is 1 where answers differ; TTLs alone are no difference.`,
 	}
 	c.Flags().StringVar(&f.namesFile, "names", "",
 		"ask for the names in a file, or - for standard input: the first word of each line, as in the output of dig AXFR")
-	c.Flags().StringArrayVar(&f.from, "from", nil, "ask for a client's address or network; repeatable")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "ask for a client: an address, a network, or a geo code such as FR; repeatable")
 	c.Flags().StringSliceVar(&f.types, "types", nil,
 		"ask for these types; without it for those that each name has here, and A and AAAA for a name that is not here")
 	c.Flags().StringVar(&f.zone, "in", "", "only names of this zone")
@@ -88,7 +91,7 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 	if run.reader, run.world, lacks, err = o.look(c, p); err != nil {
 		return nil, err
 	}
-	if err := run.clientsOf(f, p); err != nil {
+	if err := run.clientsOf(c, f, p); err != nil {
 		return nil, err
 	}
 	if err := run.namesOf(c, f, args[1:], p); err != nil {
@@ -99,14 +102,14 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 }
 
 // clientsOf takes the clients of the flags, or those of the geo databases; nobody where there are none.
-func (r *compareRun) clientsOf(f *comparing, p *progress) error {
+func (r *compareRun) clientsOf(c *cobra.Command, f *comparing, p *progress) error {
 	var view inspect.View // the server knows where clients are
 	if r.world != nil {
 		view = r.world.view()
 	}
 	var all []inspect.Place
 	for _, text := range f.from {
-		place, err := view.ClientOf(text)
+		place, err := r.clientOf(c.Context(), &view, text)
 		if err != nil {
 			return err
 		}
@@ -127,7 +130,23 @@ func (r *compareRun) clientsOf(f *comparing, p *progress) error {
 	return nil
 }
 
-// namesOf takes the names of the flags, or all that are served.
+// clientOf returns the client that --from means. Of a geo code, a server knows a network; it is asked as for a query.
+func (r *compareRun) clientOf(ctx context.Context, view *inspect.View, text string) (inspect.Place, error) {
+	if r.world != nil || geo.Check(text) != nil {
+		return view.ClientOf(text)
+	}
+	zones, err := r.reader.Zones(ctx)
+	if err != nil || len(zones) == 0 {
+		return inspect.Place{}, failed(cmp.Or(err, errors.New("the server has no zone")))
+	}
+	x, err := r.reader.Explain(ctx, inspect.Question{Name: zones[0].Name, From: text})
+	if err != nil {
+		return inspect.Place{}, failed(err)
+	}
+	return inspect.Place{Network: netip.PrefixFrom(x.Client, x.Client.BitLen()), Codes: []string{strings.ToUpper(text)}}, nil
+}
+
+// namesOf takes the names of the flags, or all that are served and all that objects want besides.
 func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *progress) error {
 	p.begin("listing names")
 	for i, t := range f.types {
@@ -155,8 +174,12 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 				names = append(names, n.Name)
 			}
 		}
-		if r.world != nil {
-			names = append(names, r.world.wanted(known, f.zone)...)
+		unserved, err := allNames(c.Context(), r.reader, inspect.Filter{Zone: f.zone, State: inspect.StateUnserved})
+		if err != nil {
+			return failed(err)
+		}
+		for i := range unserved {
+			names = append(names, unserved[i].Name)
 		}
 	}
 	var none []string // of which nothing is asked
@@ -169,13 +192,12 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	}
 	switch {
 	case len(names) == 0:
-		return failed(errors.New("there is no name to compare: none is served here, none of those that are named lies in --in ZONE, " +
-			"or they are no names"))
+		return failed(errors.New("there is no name to compare: none is served here, or none of those that are named lies in --in ZONE"))
 	case len(r.names) == 0:
-		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but what names its own servers: say what to ask "+
-			"for with --types", strings.Join(none, ", ")))
+		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but NS and SOA records of its own: name other types "+
+			"with --types", strings.Join(none, ", ")))
 	case listed != nil && len(none) > 0:
-		p.warn("%s is left out: it has nothing here but what names its own servers (--types asks for more)", strings.Join(none, ", "))
+		p.warn("%s is left out: it has nothing here but NS and SOA records of its own (--types asks for more)", strings.Join(none, ", "))
 	}
 	return nil
 }
@@ -206,7 +228,7 @@ func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *pr
 			return nil, err
 		}
 		if err != nil {
-			p.warn("it is left out: %v", err)
+			p.warn("--names %s: left out: %v", f.namesFile, err)
 			continue
 		}
 		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists
@@ -221,9 +243,9 @@ func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *pr
 	switch n := len(outside); n { // where the other refuses them too, they are the same
 	case 0:
 	case 1:
-		p.warn("%s lies in no zone that is served here, and is refused", outside[0])
+		p.warn("%s lies in no zone that is served here: the answer is REFUSED", outside[0])
 	default:
-		p.warn("%d names, such as %s, lie in no zone that is served here, and are refused", n, outside[0])
+		p.warn("%d names, such as %s, lie in no zone that is served here: the answers are REFUSED", n, outside[0])
 	}
 	return names, nil
 }
@@ -279,9 +301,9 @@ func firstWords(path string, in io.Reader) (all []string, err error) {
 	case errors.Is(err, bufio.ErrTooLong):
 		return nil, failed(fmt.Errorf("--names %s: a line has more than %d KiB: write one name on each line", path, longestLine>>10))
 	case err != nil:
-		return nil, failed(fmt.Errorf("read %s: %w", path, err))
+		return nil, failed(fmt.Errorf("--names: read %s: %w", path, err))
 	case len(all) == 0:
-		return nil, failed(fmt.Errorf("there is nothing in %s", path))
+		return nil, failed(fmt.Errorf("--names %s: there is no name in it", path))
 	}
 	return all, nil
 }

@@ -52,7 +52,8 @@ func newDNSServer(addr string, perSecond float64) *dnsServer {
 	return &dnsServer{addr: addr, limiter: rate.NewLimiter(rate.Limit(perSecond), 1), recurse: true}
 }
 
-// do asks everything, and returns what differs. With an error it returns what has been found before.
+// do asks everything, and returns what differs. With an error it returns what has been found before, which tells why it ended; nil where
+// there was no answer at all.
 func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, error) {
 	p.begin("asking " + r.other.addr)
 	r.trees = make(map[string]*records.Tree)
@@ -70,17 +71,18 @@ func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, 
 		}
 	}
 	err := group.Wait()
-	if err == nil && r.found.Asked == 0 && r.found.Unanswered > 0 {
-		err = errors.New(r.found.LastError)
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
+	if r.found.Asked == 0 {
+		return nil, failed(cmp.Or(err, errors.New(r.found.LastError)))
 	}
 	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			err = errors.New("interrupted")
-		}
 		r.found.Ended = err.Error()
+		err = failed(errors.New("the comparison has not come to its end, as it says"))
 	}
 	r.found.Finish()
-	return r.found, failed(err)
+	return r.found, err
 }
 
 // clientsFor returns the clients that a name is asked for in any case.

@@ -78,10 +78,10 @@ func TestCompareKnot(t *testing.T) {
 		warned string
 	}{
 		{[]string{"status.k.example.com"}, ""},
-		{[]string{"www.example.net"}, "warning: www.example.net. lies in no zone that is served here, and is refused\n"},
+		{[]string{"www.example.net"}, "warning: www.example.net. lies in no zone that is served here: the answer is REFUSED\n"},
 		{
 			[]string{"www.example.net", "status.k.example.com", "ftp.example.net"},
-			"warning: 2 names, such as www.example.net., lie in no zone that is served here, and are refused\n",
+			"warning: 2 names, such as www.example.net., lie in no zone that is served here: the answers are REFUSED\n",
 		},
 	} {
 		args := append(append([]string{"compare", addr, "--from", "10.89.100.7", "--types", "A"}, c.names...), fast...)
@@ -107,13 +107,13 @@ func TestCompareNothing(t *testing.T) {
 	}{
 		{
 			append([]string{"k.example.com"}, example), 3,
-			"there is nothing to compare: k.example.com. has nothing here but what names its own servers: say what to ask for with --types",
+			"there is nothing to compare: k.example.com. has nothing here but NS and SOA records of its own: name other types with --types",
 		},
 		{empty, 3, "there is nothing to compare: k.example.com. has nothing here"},
 		{
 			[]string{"k.example.com", "status.k.example.com", "--from", "10.89.100.7", example},
 			0,
-			"warning: k.example.com. is left out: it has nothing here but what names its own servers (--types asks for more)\n",
+			"warning: k.example.com. is left out: it has nothing here but NS and SOA records of its own (--types asks for more)\n",
 		},
 		{[]string{"k.example.com", "--types", "TXT", "--from", "10.89.100.7", example}, 0, ""},
 	} {
@@ -132,7 +132,7 @@ func TestCompareServer(t *testing.T) {
 	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap, Locator: w.db}}}))
 	defer server.Close()
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
-	args := []string{"compare", addr, "--in", "k.example.com", "--rate", "10000", "--from", "10.89.100.0/24", "--from", "10.89.200.0/24"}
+	args := []string{"compare", addr, "--in", "k.example.com", "--rate", "10000", "--from", "10.89.100.0/24", "--from", "US"}
 	for i := range 40 { // more than the console explains in a second
 		args = append(args, "--from", fmt.Sprintf("203.0.113.%d", i))
 	}
@@ -154,7 +154,7 @@ func TestCompareOdd(t *testing.T) {
 		}
 	})
 	kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, "cut short", 3,
-		"0 answers", "1 question without an answer", "!over TCP")
+		"!over TCP")
 	for args, want := range map[string]string{
 		"":                          "2 say which server",
 		"127.0.0.1:x":               "2 is no port",
@@ -163,13 +163,13 @@ func TestCompareOdd(t *testing.T) {
 		addr + " --types ZZ":        "2 is not a type",
 		addr + " --from here":       "2 neither an address nor a network",
 		addr + " --names /nowhere":  "3 --names: open /nowhere",
-		addr + " --names /dev/null": "3 there is nothing in /dev/null",
+		addr + " --names /dev/null": "3 --names /dev/null: there is no name in it",
 		addr + " http://x.example":  "2 is not a domain name",
 		addr + " --in example.net":  "2 example.net is no zone that is served here",
 		addr + " --rate NaN":        "2 --rate NaN is not more than 0",
 		addr + " a.example.net --in k.example.com": "3 there is no name to compare",
 		"127.0.0.1:1 --rate 10000":                 "3 5 questions in a row, so it is not asked any more",
-		addr + " --server http://[::1]":            "2 leave one or the others out",
+		addr + " --server http://[::1]":            "2 leave out --server, or -f",
 		addr + " -f eu=- --names -":                "2 -f - and --names - are both the standard input",
 	} {
 		kdns(t, "", append([]string{"compare", example}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])
@@ -190,7 +190,7 @@ func TestCompareOddNames(t *testing.T) {
 	}
 	names := writeFile(t, dir+"/names", "0/25.k.example.com. 300 IN A 192.0.2.9\n@ 300 IN A 192.0.2.9\nhttp://x 1\n")
 	kdns(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A", "--names", names, "--in", "k.example.com").expect(t,
-		"of a file", 0, `!warning: it is left out: name: "http://x" is not a domain name`, "1 answer of "+addr+" compared: 1 the same")
+		"of a file", 0, `!left out: name: "http://x" is not a domain name`, "1 answer of "+addr+" compared: 1 the same")
 }
 
 // TestCompareNoAnswers: what is no answer to the question counts as none, and the error says what has come.
@@ -211,7 +211,7 @@ func TestCompareNoAnswers(t *testing.T) {
 			why = "" // nobody waits for it
 		}
 		kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, name, 3,
-			"1 question without an answer", "!no answer from "+addr, why)
+			"!no answer from "+addr, why)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestCompareAlias(t *testing.T) {
 }
 
 // TestBugB3Compare: asked are all names that objects want, those too that they do not get, and none of the texts in which operators note
-// whose a name is, in manifests and in the transfer of another server.
+// whose a name is, in manifests, on a server and in the transfer of another server.
 func TestBugB3Compare(t *testing.T) {
 	const heritage = `"heritage=external-dns,external-dns/owner=one"`
 	file := writeFile(t, t.TempDir()+"/records.yaml", manifests(t, `dnsrecord shop/r root=simple.k.example.com served=k.example.com
@@ -253,16 +253,20 @@ func TestBugB3Compare(t *testing.T) {
     kuadrant-a-simple.k.example.com TXT '`+heritage+`'
     beside.k.example.com A 192.0.2.2`))
 	names := writeFile(t, t.TempDir()+"/names", "listed.k.example.com. 60 IN A 192.0.2.3\nkuadrant-a-listed.k.example.com. 0 IN TXT "+heritage+"\n")
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: loaded(t, &options{filenames: []string{file}, zones: []string{"k.example.com"}}).snap}}}))
+	defer server.Close()
 	asked := make(chan string, 100)
 	addr := answering(t, func(q, m *dns.Msg) {
 		asked <- q.Question[0].Name
 		m.Rcode = dns.RcodeNameError
 	})
+	here := "-f " + file + " --zone k.example.com"
 	for _, c := range []struct{ flags, want string }{
-		{"", "beside.k.example.com. simple.k.example.com."}, {"--names " + names, "listed.k.example.com."},
+		{here, "beside.k.example.com. simple.k.example.com."},
+		{here + " --names " + names, "listed.k.example.com."},
+		{"--server " + server.URL, "beside.k.example.com. simple.k.example.com."},
 	} {
-		args := append(strings.Fields("compare "+addr+" -f "+file+" --zone k.example.com --rate 10000"), strings.Fields(c.flags)...)
-		kdns(t, "", args...)
+		kdns(t, "", strings.Fields("compare "+addr+" --rate 10000 "+c.flags)...)
 		var all []string
 		for len(asked) > 0 {
 			all = append(all, <-asked)

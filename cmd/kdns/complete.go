@@ -17,7 +17,7 @@ func completeValues(c *cobra.Command) {
 	types := []string{"A", "AAAA", "CNAME", "TXT", "NS", "SOA", "MX", "SRV", "CAA", "HTTPS"}
 	values := map[string][]string{"output": outputs, "type": types, "types": types, "state": inspect.TargetStates}
 	if c.Name() == "names" {
-		values["state"] = []string{inspect.StateFailing, inspect.StateImpaired, inspect.StateContended}
+		values["state"] = inspect.NameStates
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(pathFlags, f.Name) { // it fails for a flag that there is not, or the second time

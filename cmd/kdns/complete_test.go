@@ -32,7 +32,7 @@ func TestPlugin(t *testing.T) {
 		{plugin, "list --help", 0, "  kubectl kdns list [command]"},
 		{plugin, "--version", 0, "kubectl kdns version"},
 		{plugin, "nix", 2, `!kubectl kdns: unknown command "nix" for "kubectl kdns"`},
-		{plugin, "list", 2, "!kubectl kdns: say what to list: see kubectl kdns list --help\n"},
+		{plugin, "list", 2, "!kubectl kdns: say what to list: zones, names, targets or conflicts: see kubectl kdns list --help\n"},
 		{completes, "list ta", 0, "targets\tList what is checked, the worst first\n:4\n"},
 	} {
 		called(t, c.program, strings.Fields(c.args)...).expect(t, c.args, c.code, c.want)
@@ -50,7 +50,7 @@ func TestCompleteValues(t *testing.T) {
 		{"list zones --output _", "table json yaml " + noFiles},
 		{"explain a --type _", types + noFiles},
 		{"compare a --types _", types + noFiles},
-		{"list names --state _", "failing impaired contended " + noFiles},
+		{"list names --state _", "failing impaired contended unserved " + noFiles},
 		{"list targets --state _", "up unknown down pending " + noFiles},
 		{"list names --in _", noFiles},
 		{"explain _", noFiles},

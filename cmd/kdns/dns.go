@@ -14,6 +14,8 @@ import (
 
 	"github.com/miekg/dns"
 	"golang.org/x/time/rate"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
 )
 
 // dnsTimeout is how long one question waits for its answer, as dig has it or less: authoritative servers
@@ -115,7 +117,7 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 	if e := net.Error(nil); errors.As(last, &e) && e.Timeout() {
 		last = fmt.Errorf("nothing within %v, %d times", dnsTimeout, dnsTries)
 	}
-	return nil, fmt.Errorf("no answer from %s over %s: %w", s.addr, strings.ToUpper(transport), last)
+	return nil, fmt.Errorf("no answer from %s over %s: %w", s.addr, strings.ToUpper(transport), console.Cause(last))
 }
 
 // exchange sends a message once, and waits for what comes back. When ctx ends, so does it: whoever interrupts a command is told

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,17 +21,54 @@ func newExplain(o *options) *cobra.Command {
 there are, which one is taken, and why each other one is not.
 
 The answer is the one that the server would give, for one draw. Where several members share the
-clients of a place, each one's share is shown.`,
+clients of a place, each one's share is shown.
+
+The exit code is 1 where the answer is NXDOMAIN or another error.`,
 		Example: `  kdns explain shop.k.example.com --from 198.51.100.7 --corefile Corefile.example
-  kdns explain shop.k.example.com --type AAAA --server http://localhost:8090`,
+  kdns explain shop.k.example.com --type AAAA --from FR --server http://localhost:8090`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			q.Name = args[0]
-			return show(c, o, func(ctx context.Context, r reader) (*records.Explanation, error) { return r.Explain(ctx, q) },
-				inspect.ExplanationText)
+			return o.tell(c, func(p *progress) (*outcome, error) { return o.explain(c, q, p) })
 		},
 	}
 	c.Flags().StringVarP(&q.Type, "type", "t", "A", "the type that is asked for")
-	c.Flags().StringVar(&q.From, "from", "", "the client's address or network; without it nothing is known of the client")
+	c.Flags().StringVar(&q.From, "from", "",
+		"where the client is: an address, a network, or a geo code such as FR, of which a network is taken; without it nothing is known of "+
+			"the client")
 	return c
+}
+
+// explain asks a question, and names those that are near a name that does not exist.
+func (o *options) explain(c *cobra.Command, q inspect.Question, p *progress) (*outcome, error) {
+	r, _, lacks, err := o.look(c, p)
+	if err != nil {
+		return nil, err
+	}
+	x, err := r.Explain(c.Context(), q)
+	if of, ok := inspect.IsRequest(err); ok && of.NotFound {
+		return nil, fmt.Errorf("%w%s", err, nearNames(c.Context(), r, q.Name))
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	if last := &x.Steps[len(x.Steps)-1]; last.Found == records.FoundNothing {
+		if near := nearNames(c.Context(), r, last.Name); near != "" {
+			p.warn("%s does not exist%s", last.Name, near)
+		}
+	}
+	return &outcome{x, func() string { return inspect.ExplanationText(x) }, x.Rcode != "NOERROR"}, lacks
+}
+
+// nearNames says which names are near one that does not exist, as a part of a sentence; "" for none.
+func nearNames(ctx context.Context, r reader, name string) string {
+	page, err := r.Names(ctx, inspect.Filter{Near: name, Limit: mostNear})
+	if err != nil || len(page.Names) == 0 {
+		return "" // a server may not know them
+	}
+	var names []string
+	for i := range page.Names {
+		names = append(names, page.Names[i].Name)
+	}
+	return "; near it: " + strings.Join(names, ", ")
 }

@@ -18,7 +18,7 @@ func newList(o *options) *cobra.Command {
 		Use:   "list",
 		Short: "List zones, names, targets or conflicts",
 		Args:  cobra.NoArgs,
-		RunE:  needsCommand("say what to list"),
+		RunE:  needsCommand("say what to list: zones, names, targets or conflicts"),
 	}
 	c.AddCommand(listZones(o), listNames(o), listTargets(o), listConflicts(o))
 	return c
@@ -56,7 +56,7 @@ func listNames(o *options) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&f.Zone, "in", "", "only names of this zone")
-	c.Flags().StringVar(&f.State, "state", "", "only names that are failing, impaired or contended")
+	c.Flags().StringVar(&f.State, "state", "", "only names that are failing, impaired or contended, or those that are wanted and unserved")
 	return c
 }
 
@@ -82,7 +82,11 @@ func nameRows(all []records.NameState) string {
 		if n.Owner != nil {
 			owner = inspect.ObjectText(*n.Owner)
 		}
-		return strings.Join([]string{n.Name, strings.Join(n.Types, ","), cmp.Or(n.Answer, "records"), inspect.HealthText(n), owner}, "\t")
+		types, answer := strings.Join(n.Types, ","), cmp.Or(n.Answer, "records")
+		if types == "" { // unserved
+			types, answer = "-", "-"
+		}
+		return strings.Join([]string{n.Name, types, answer, inspect.HealthText(n), owner}, "\t")
 	})
 }
 
@@ -103,12 +107,12 @@ func listTargets(o *options) *cobra.Command {
 }
 
 func targetRows(page *inspect.TargetPage) string {
-	return rows("no targets\n", "TARGET\tHOST\tSTATE\tFAILURES\tREASON\tINTERVAL", page.Targets, func(t *inspect.Target) string {
+	return rows("no targets\n", "TARGET\tHOST\tSTATE\tFAILURES\tDOWN AFTER\tREASON\tINTERVAL", page.Targets, func(t *inspect.Target) string {
 		state := t.State
 		if t.Pending {
 			state = "pending"
 		}
-		return fmt.Sprintf("%s\t%s\t%s\t%d of %d\t%s\t%s", t.Target, t.Host, state, t.Failures, t.FailureThreshold, cmp.Or(t.Reason, "-"),
+		return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%s\t%s", t.Target, t.Host, state, t.Failures, t.FailureThreshold, cmp.Or(t.Reason, "-"),
 			t.Interval)
 	}) + andMore(page.More, ": limit the list with --state or PART")
 }

@@ -109,7 +109,7 @@ func TestLive(t *testing.T) {
 	for args, want := range map[string]string{
 		"--live example.org":                              "2 example.org is no zone that is served here: the zones are k.example.com",
 		"--live k..example":                               "2 is not a domain name",
-		"--port 1":                                        "2 --parent, --resolver and --port are of --live",
+		"--port 1":                                        "2 --parent, --resolver and --port go with --live",
 		"--live k.example.com --port 0":                   "2 is no port",
 		"--live k.example.com --parent a/b":               "2 is no server",
 		"--live k.example.com --parent 127.0.0.1:0":       "2 is no port",

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
@@ -24,7 +26,7 @@ import (
 // The exit codes.
 const (
 	exitFine   = 0
-	exitFound  = 1 // what was asked for was found: faults, differences
+	exitFound  = 1 // there is something to look at: faults, differences, a name that does not exist
 	exitUsage  = 2 // the command line, or a question, is wrong
 	exitFailed = 3 // it could not be done: a file or a server could not be read
 )
@@ -76,11 +78,43 @@ func withForm(c *cobra.Command, err error) error {
 	switch {
 	case strings.Contains(err.Error(), " --help"):
 	case c.HasSubCommands(): // it is nothing without one of them
-		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
+		word := ""
+		_, _ = fmt.Sscanf(err.Error(), "unknown command %q", &word)
+		return fmt.Errorf("%w: %ssee %s --help", err, instead(word, func(yield func(string) bool) {
+			for _, sub := range c.Commands() {
+				if sub.IsAvailableCommand() && !yield(sub.Name()) {
+					return
+				}
+			}
+		}), c.CommandPath())
 	case c.ValidateArgs(c.Flags().Args()) != nil:
 		return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
 	}
 	return err
+}
+
+// withFlag lets what is wrong with a flag come with those that are near it, and where they are listed.
+func withFlag(c *cobra.Command, err error) error {
+	word := ""
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		word = "--" + unknown.GetSpecifiedName()
+	}
+	return fmt.Errorf("%w: %ssee %s --help", err, instead(word, func(yield func(string) bool) {
+		more := true
+		c.Flags().VisitAll(func(f *pflag.Flag) { more = more && yield("--"+f.Name) })
+	}), c.CommandPath())
+}
+
+// mostNear is how many words that are near one are named.
+const mostNear = 3
+
+// instead says which words to write instead of one that is not known; "" for none.
+func instead(word string, known iter.Seq[string]) string {
+	near := inspect.Near(word, known, mostNear)
+	if len(near) == 0 {
+		return ""
+	}
+	return "write " + strings.Join(near, " or ") + ", or "
 }
 
 // calledAs tells by the path of the program whether it is called as a plugin of kubectl, and whether to complete
@@ -120,8 +154,9 @@ func newRootOf(plugin bool, o *options) *cobra.Command {
 		Long: `Say what the kuadrant plugin of CoreDNS answers, and why.
 
 What is looked at is either a set of manifests (-f, --corefile), which are compiled as the
-server would, or a server that runs (--server), whose Corefile has the property console.`,
-		SilenceUsage: true, SilenceErrors: true,
+server would, or a server that runs (--server), whose Corefile has the property console. Without
+a flag that says so, it is ./Corefile, with the manifests that it names.`,
+		SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true, // withForm has them in one line
 		Version:           kuadrant.Version(),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.check() },
 	}
@@ -129,9 +164,7 @@ server would, or a server that runs (--server), whose Corefile has the property 
 		root.Use = "kubectl-kdns"
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kdns"}
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w: see %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(withFlag)
 	o.flags(root.PersistentFlags())
 	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o))
 	completeValues(root)
@@ -148,7 +181,7 @@ func addCobras(root *cobra.Command) {
 		case "help":
 			c.Run, c.RunE = nil, help
 		case "completion":
-			c.RunE = needsCommand("say for which shell")
+			c.RunE = needsCommand("name the shell: bash, zsh, fish or powershell")
 		}
 	}
 }
@@ -156,11 +189,11 @@ func addCobras(root *cobra.Command) {
 // help shows the help of the command that args name.
 func help(c *cobra.Command, args []string) error {
 	of, rest, err := c.Root().Find(args)
-	if err != nil {
-		return err
+	if err == nil {
+		err = cobra.NoArgs(of, rest)
 	}
-	if err := cobra.NoArgs(of, rest); err != nil {
-		return fmt.Errorf("%w: see %s --help", err, of.CommandPath())
+	if err != nil {
+		return withForm(of, err)
 	}
 	of.InitDefaultHelpFlag()
 	of.InitDefaultVersionFlag()

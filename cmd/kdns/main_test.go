@@ -58,14 +58,18 @@ func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		code int
-		want []string // on the standard output where the code is 0, on the other one elsewhere
+		want []string // on the standard output where the code is 0 or 1, on the other one elsewhere
 	}{
 		{"explain shop.k.example.com --from 198.51.100.7 " + example, 0, []string{
 			"> 1mvi9v-1prjov.klb.shop.k.example.com",
 			"in US, GEO-NA (198.51.100.0/25)", "198.51.100.10: up",
 		}},
 		{"explain shop.k.example.com --from 2001:db8:100::/48 " + example, 0, []string{"> v5128t-1prjov.klb.shop.k.example.com", "192.0.2.11"}},
-		{"explain nothing.k.example.com " + example, 0, []string{"the name does not exist", "NXDOMAIN"}},
+		{"explain nothing.k.example.com " + example, 1, []string{"the name does not exist", "NXDOMAIN"}},
+		{"explain shpo.k.example.com " + example, 1, []string{"NXDOMAIN", "!warning: shpo.k.example.com does not exist; near it: shop.k.example.com\n"}},
+		{"explain shop --server 127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1: connection refused: check that the server runs"}},
+		{"explain shop.k.example.com --from DE " + example, 0, []string{"in DE, GEO-EU ("}},
+		{"explain shop.k.example.com --from geo-eu " + example, 0, []string{", GEO-EU ("}},
 		{
 			"explain shop.k.example.com -f examples/eu -f examples/na --zone k.example.com --geoip examples/geo.mmdb --from 198.51.100.7", 0,
 			[]string{"> 1mvi9v-1prjov"},
@@ -74,7 +78,7 @@ func TestCommands(t *testing.T) {
 		{"list zones " + example, 0, []string{"ZONE ", "dev.zone.example.org", "every namespace"}},
 		{"list names shop " + example, 0, []string{"shop.k.example.com     A,CNAME  chain   3 of 3 up"}},
 		{"list names --in zone.example.org --state contended " + example, 0, []string{"no names"}},
-		{"list targets " + example, 0, []string{"http://127.0.0.21:8081/healthz", "pending"}},
+		{"list targets " + example, 0, []string{"FAILURES  DOWN AFTER", "http://127.0.0.21:8081/healthz", "pending  0         2 "}},
 		{"list conflicts " + example, 0, []string{"no conflicts"}},
 		{"preview -f examples/eu " + example, 0, []string{"nothing changes"}},
 		{"check " + example, 0, []string{"nothing is wrong"}},
@@ -85,25 +89,36 @@ func TestCommands(t *testing.T) {
 		{"explain --help", 0, []string{"Say why a client gets the answer", "Examples:"}},
 
 		{"explain a.example.org " + example, 2, []string{"name: a.example.org lies in no zone that is served here: the zones are"}},
+		{"explain shop " + example, 2, []string{"; near it: shop.k.example.com, shop.zone.example.org\n"}},
+		{"explain shop.k.exmaple.com " + example, 2, []string{"; near it: shop.k.example.com\n"}},
+		{"explain shop.k.example.com --from AQ " + example, 2, []string{"from: the geo databases have no network of AQ"}},
+		{"explain shop.k.example.com --from uk " + example, 2, []string{`the geo code "uk" matches no client: `, "GB"}},
+		{"explain x --zone x -f examples/eu --from FR", 2, []string{"there is no geo database to find a network of FR in"}},
 		{"explain shop.k.example.com --type NONE " + example, 2, []string{`type: "NONE" is not a type`}},
 		{"explain shop.k.example.com --from x " + example, 2, []string{`from: "x" is neither an address nor a network`}},
 		{"explain " + example, 2, []string{"accepts 1 arg(s), received 0: write kdns explain NAME [flags], or see kdns " +
 			"explain --help"}},
-		{"list zoness " + example, 2, []string{`unknown command "zoness" for "kdns list": see kdns list --help`}},
+		{"list zoness " + example, 2, []string{`unknown command "zoness" for "kdns list": write zones, or see kdns list --help`}},
+		{"list nmaes " + example, 2, []string{`"nmaes" for "kdns list": write names, or see`}},
+		{"explan x", 2, []string{`unknown command "explan" for "kdns": write explain, or see kdns --help` + "\n"}},
+		{"help lits", 2, []string{`unknown command "lits" for "kdns": write list, or see kdns --help`}},
+		{"explain x --form FR", 2, []string{"unknown flag: --form: write --from, or see kdns explain --help"}},
 		{"compare " + example, 2, []string{"kdns: say which server: write kdns compare SERVER [NAME...] [flags], or see"}},
 		{"preview -f nowhere " + example, 3, []string{"read manifests: stat nowhere: no such file or directory"}},
-		{"explain x", 2, []string{"nothing says which zones are served: write --corefile FILE, or --zone NAME"}},
+		{"explain x", 2, []string{"nothing says what to look at, and there is no file ./Corefile: write --corefile FILE, --server URL, or -f PATH and --zone NAME"}},
+		{"preview -f examples/eu", 2, []string{"there is no file ./Corefile: write --corefile FILE, --server URL, or --against PATH and --zone NAME"}},
+		{"check -f examples/eu", 2, []string{"nothing says which zones are served: write --corefile FILE, or --zone NAME"}},
 		{"explain x --zone x", 2, []string{"there are no objects to read: write -f DIR"}},
 		{"explain x --zone a..b -f examples/eu", 2, []string{`--zone "a..b": it is not a domain name`}},
 		{"explain x --zone x " + example, 2, []string{"both say what is served"}},
 		{"explain x -f = " + example, 2, []string{"write PATH or CLUSTER=PATH"}},
-		{"list " + example, 2, []string{"say what to list"}},
+		{"list " + example, 2, []string{"say what to list: zones, names, targets or conflicts: see"}},
 		{"list names --state bad " + example, 2, []string{"is none of failing"}},
 		{"list zones -o xml " + example, 2, []string{`--output "xml" is none of table, json, yaml`}},
 		{"list zones --nix", 2, []string{"unknown flag: --nix"}},
 		{"nix", 2, []string{`unknown command "nix" for "kdns": see kdns --help`}},
-		{"completion", 2, []string{"kdns: say for which shell: see kdns completion --help"}},
-		{"completion tcsh", 2, []string{`unknown command "tcsh" for "kdns completion": see kdns completion --help`}},
+		{"completion", 2, []string{"kdns: name the shell: bash, zsh, fish or powershell: see kdns completion --help"}},
+		{"completion tcsh", 2, []string{`unknown command "tcsh" for "kdns completion": write bash or fish or zsh, or see kdns completion --help`}},
 		{"completion bash x", 2, []string{`unknown command "x" for "kdns completion bash": write kdns completion bash`}},
 		{"help nope", 2, []string{`unknown command "nope" for "kdns"`}},
 		{"help list nope", 2, []string{`unknown command "nope" for "kdns list": see kdns list --help`}},
@@ -121,9 +136,9 @@ func TestCommands(t *testing.T) {
 			[]string{"--token-file is for a server: write --server URL"},
 		},
 		{"preview -f eu=examples/eu --cluster na " + example, 2, []string{"-f eu=examples/eu and --cluster na name two clusters: leave one out"}},
-		{"preview -f x --against http://a --server http://b", 2, []string{"--against has more than that"}},
-		{"list zones --server localhost:8090", 2, []string{"is not the URL of a console"}},
-		{"list zones --server http://localhost:8090 " + example, 2, []string{"leave one or the others out"}},
+		{"preview -f x --against http://a --server http://b", 2, []string{"--against is one server, or manifests"}},
+		{"list zones --server ftp://localhost:8090", 2, []string{`"ftp://localhost:8090" is not the URL of a console`}},
+		{"list zones --server http://localhost:8090 " + example, 2, []string{"leave out --server, or -f"}},
 
 		{"list zones --corefile examples", 3, []string{"read Corefile: examples is a directory: name the file\n"}},
 		{"list zones --token-file nowhere " + example, 2, []string{"--token-file is for a server, and --corefile for manifests: leave one out"}},
@@ -138,23 +153,48 @@ func TestCommands(t *testing.T) {
 		{"preview -f - --against - --zone k.example.com", 2, []string{"-f - and --against - are both the standard input"}},
 		{
 			"list zones --server http://127.0.0.1:1 --token-file Makefile", 3,
-			[]string{"the token file Makefile has more than one line, or what no token has"},
+			[]string{"the token file Makefile is to have one line of printable ASCII characters"},
 		},
 		{"list zones -f nowhere --zone k.example.com", 3, []string{"kdns: read manifests: stat nowhere: no such file or directory\n"}},
 		{"explain x.k.example.com -f eu=examples/eu -f eu=nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"check -f nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"preview -f examples/eu --against nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
-		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: "}},
+		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: it is not YAML: "}},
+		{"preview -f examples/geo.mmdb " + example + " --cluster eu", 3, []string{"examples/geo.mmdb: document at line 1: it is not YAML: control"}},
 	} {
 		got := kdns(t, "", strings.Fields(c.args)...)
 		for i := range c.want {
-			if c.code > 0 {
+			if c.code > 1 {
 				c.want[i] = "!" + c.want[i]
 			}
 		}
 		got.expect(t, c.args, c.code, c.want...)
 		if c.code >= 2 && got.out != "" {
 			t.Errorf("%s: writes to the standard output:\n%s", c.args, got.out)
+		}
+	}
+}
+
+// TestDefaultCorefile: ./Corefile is looked at where nothing is named, and named itself where that does not do.
+func TestDefaultCorefile(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests objects\n  }\n}\n")
+	writeFile(t, dir+"/objects/a.yaml", manifests(t, previewed))
+	t.Chdir(dir)
+	const told = "looked at is ./Corefile, as no flag names anything else\n"
+	for args, want := range map[string]string{
+		"list zones":                       "0 k.example.com",
+		"check":                            "1 (NoGeoDatabase)",
+		"preview -f objects":               "0 nothing changes",
+		"explain www.k.example.com -t TXT": "0 NOERROR",
+		"explain www.example.com":          "2 !" + told,
+		"list names --in example.com":      "2 !" + told,
+		"list names -f objects":            "2 !nothing says which zones are served",
+	} {
+		got := kdns(t, "", strings.Fields(args)...)
+		got.expect(t, args, int(want[0]-'0'), want[2:])
+		if strings.Contains(got.errs, "looked at") != strings.HasSuffix(want, told) {
+			t.Errorf("%s: %s", args, got.errs)
 		}
 	}
 }
@@ -218,8 +258,8 @@ func TestWarnings(t *testing.T) {
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	kdns(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com").expect(t, "explain", 3,
-		"SERVFAIL", "not everything that could hold the name has been read yet", "!b.yaml: line 1: ", "!cannot be denied",
-		"!kdns: 1 file could not be read in full: what is said lacks the rest\n",
+		"SERVFAIL", "not everything that could hold the name has been read yet", "!b.yaml: line 1: ", "!a name that is not found may be there",
+		"!kdns: 1 file could not be read in full: the rest is missing here\n",
 		`!ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`)
 	for _, args := range []string{"list zones", "list names", "list conflicts -o json", "compare " +
 		startKnot(t, "", map[string]string{"k.example.com.": otherZone}) + " --rate 10000 none.k.example.com"} {
@@ -279,11 +319,14 @@ func (s *shown) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 }
 
 // exampleWorld returns what Corefile.example has.
-func exampleWorld(t *testing.T) *world {
+func exampleWorld(t *testing.T) *world { return loaded(t, &options{corefile: "Corefile.example"}) }
+
+// loaded returns what flags name.
+func loaded(t *testing.T, o *options) *world {
 	t.Helper()
 	p := newProgress(&bytes.Buffer{})
 	defer p.end()
-	w, err := (&options{corefile: "Corefile.example", output: outputTable}).load(nil, p)
+	w, err := o.load(nil, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,9 @@ import (
 // defaultCluster is the name of the cluster that files stand for where nothing says which.
 const defaultCluster = "local"
 
+// defaultCorefile is what is looked at where nothing is named: what a server that starts here would read.
+const defaultCorefile = "Corefile"
+
 // manifestPath is one path that is read.
 type manifestPath struct {
 	cluster, path string
@@ -129,6 +132,10 @@ func (o *options) find() (*world, []manifestSet, error) {
 // settings returns what the Corefile or the flags say of zones and the rest.
 func (o *options) settings() (*corefile.Settings, error) {
 	s := &corefile.Settings{Options: new(records.Options)}
+	nothing := o.corefile == "" && len(o.filenames)+len(o.zones) == 0
+	if info, err := os.Stat(defaultCorefile); nothing && err == nil && !info.IsDir() {
+		o.corefile, o.byDefault = defaultCorefile, true
+	}
 	if o.corefile != "" {
 		if len(o.zones) > 0 {
 			return nil, errors.New("--zone and --corefile both say what is served: leave one out")
@@ -150,7 +157,16 @@ func (o *options) settings() (*corefile.Settings, error) {
 			Origin: name, TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
 		})
 	}
-	if len(s.Options.Zones) == 0 {
+	switch {
+	case len(s.Options.Zones) > 0:
+	case nothing:
+		path := "-f"
+		if o.mayBeEmpty {
+			path = "--against"
+		}
+		return nil, fmt.Errorf("nothing says what to look at, and there is no file ./%s: write --corefile FILE, --server URL, or %s PATH and "+
+			"--zone NAME", defaultCorefile, path)
+	default:
 		return nil, errors.New("nothing says which zones are served: write --corefile FILE, or --zone NAME")
 	}
 	if len(o.geoip) > 0 {

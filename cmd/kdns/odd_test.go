@@ -184,7 +184,7 @@ func TestCompareInterrupted(t *testing.T) {
 	if err := <-asked; err != nil {
 		t.Fatal(err)
 	}
-	if code != 3 || !strings.Contains(out.String(), "it ended before its end: interrupted") {
+	if code != 3 || errs.String() != "kdns: interrupted\n" {
 		t.Errorf("code %d\n%s%s", code, &out, &errs)
 	}
 }

@@ -21,6 +21,8 @@ type options struct {
 	tokenFile string
 	timeout   time.Duration
 	output    string
+	// byDefault is true where corefile is ./Corefile because nothing else was named.
+	byDefault bool
 	// mayBeEmpty is true where filenames are what there is before something is applied: there may be nothing yet.
 	mayBeEmpty bool
 }
@@ -43,7 +45,7 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.zones, "zone", nil, "serve a zone, where no Corefile says which; repeatable")
 	f.StringArrayVar(&o.geoip, "geoip", nil, "find clients in an mmdb database, and not in those that the Corefile names; repeatable")
 	f.StringVar(&o.nets, "nets", "", "find clients in a file of networks and geo codes before any database, and not in that of the Corefile")
-	f.StringVar(&o.server, "server", "", "ask the console of a server, such as http://localhost:8090")
+	f.StringVar(&o.server, "server", "", "ask the console of a server, such as http://localhost:8090 or localhost:8090")
 	f.StringVar(&o.tokenFile, "token-file", "", "send the token in a file to the server")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "give up on a server after this time")
 	f.StringVarP(&o.output, "output", "o", outputTable, "the form of the output: "+strings.Join(outputs, ", "))

@@ -80,7 +80,7 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 	for _, a := range f.against {
 		if scheme, _, url := strings.Cut(a, "://"); url && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
 			if server != "" || len(f.against) > 1 {
-				return nil, nil, errors.New("one server, or manifests: --against has more than that")
+				return nil, nil, errors.New("--against is one server, or manifests: leave the others out, and --server")
 			}
 			server = a
 		}
@@ -219,6 +219,7 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	if err != nil {
 		return nil, err
 	}
+	o.byDefault = base.byDefault
 	if err := w.whole(); err != nil {
 		return nil, failed(fmt.Errorf("what there is cannot be read in full: %w", err))
 	}

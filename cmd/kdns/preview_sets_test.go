@@ -111,8 +111,8 @@ func TestServerThatLacksSomething(t *testing.T) {
 		{"preview", "-f", "examples/eu/policies.yaml", "-f", "examples/eu/gateway.yaml", "--cluster", "eu"},
 	} {
 		r := kdns(t, "", append(args, "--server", server.URL)...)
-		want := "warning: the server has not read all of the cluster na: a.yaml: line 1: x\nkdns: the server has not read " +
-			"everything: what is said lacks the rest\n"
+		want := "warning: the server has not read all of cluster \"na\": a.yaml: line 1: x\nkdns: the server has not read " +
+			"everything: the rest is missing here\n"
 		if r.code != 3 || r.out == "" || r.errs != want {
 			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
 		}

@@ -51,8 +51,10 @@ func (c *console) endpoints() []endpoint {
 			writeJSON(w, r, c.server())
 		}},
 		api(PathZones, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
-		api(PathNames, "zone q state after limit", func(v inspect.View, q query) (any, error) {
-			return v.Names(inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"], Limit: q.limit()})
+		api(PathNames, "zone q state near after limit", func(v inspect.View, q query) (any, error) {
+			return v.Names(inspect.Filter{
+				Zone: q["zone"], Contains: q["q"], State: q["state"], Near: q["near"], After: q["after"], Limit: q.limit(),
+			})
 		}),
 		api(PathTree, "name", func(v inspect.View, q query) (any, error) { return v.Tree(q["name"]) }),
 		api(PathTargets, "state q limit", func(v inspect.View, q query) (any, error) {

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -31,10 +33,14 @@ type Client struct {
 // maxAnswer is how many octets of an answer are read.
 const maxAnswer = 256 << 20
 
-// NewClient returns a client of the console at a URL, such as http://localhost:8090. token may be "". timeout is how long each question
+// NewClient returns a client of the console at a URL, such as http://localhost:8090, or localhost:8090. token may be "". timeout is how long each question
 // may take.
 func NewClient(server, token string, timeout time.Duration) (*Client, error) {
-	u, err := url.Parse(server)
+	address := server
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return nil, fmt.Errorf("%q is not the URL of a console: write http://localhost:8090 or the like", server)
 	}
@@ -119,12 +125,23 @@ func (c *Client) do(req *http.Request, out any) error {
 
 // unreached says that there was no answer.
 func (c *Client) unreached(ctx context.Context, err error) error {
-	var cause *url.Error
-	if errors.As(err, &cause) {
-		err = cause.Err
+	return fmt.Errorf("no answer from %s: %w: check that the server runs, that its Corefile has the property console, and for a server "+
+		"in a cluster that kubectl port-forward runs", c.base, Cause(c.cause(ctx, err)))
+}
+
+// Cause returns what is at the bottom of an error of the network, such as a connection that is refused, without the addresses: those who
+// tell it have named the server.
+func Cause(err error) error {
+	if of := (*url.Error)(nil); errors.As(err, &of) {
+		err = of.Err
 	}
-	return fmt.Errorf("no answer from %s: %w: is the server there, does its Corefile have the property console, and if it is in a "+
-		"cluster, does kubectl port-forward run?", c.base, c.cause(ctx, err))
+	if of := (*net.OpError)(nil); errors.As(err, &of) {
+		err = of.Err
+	}
+	if of := (*os.SyscallError)(nil); errors.As(err, &of) {
+		err = of.Err
+	}
+	return err
 }
 
 // cause returns what ended a request.
@@ -180,8 +197,8 @@ func fetch[T any](ctx context.Context, c *Client, path string, pairs ...string) 
 
 // Names is inspect.View.Names.
 func (c *Client) Names(ctx context.Context, f inspect.Filter) (*inspect.NamePage, error) {
-	return fetch[inspect.NamePage](ctx, c, PathNames, "zone", f.Zone, "q", f.Contains, "state", f.State, "after", f.After,
-		"limit", number(f.Limit))
+	return fetch[inspect.NamePage](ctx, c, PathNames, "zone", f.Zone, "q", f.Contains, "state", f.State, "near", f.Near,
+		"after", f.After, "limit", number(f.Limit))
 }
 
 // Tree is inspect.View.Tree.

@@ -391,7 +391,7 @@ func TestClient(t *testing.T) {
 	if _, err := c.Zones(ctx); err == nil || !strings.Contains(err.Error(), "no answer from") {
 		t.Errorf("a server that is gone: %v", err)
 	}
-	for _, bad := range []string{"", "localhost:8090", "ftp://x", "http://", "http://a?b=c", "http://u:p@a"} {
+	for _, bad := range []string{"", "localhost:8090?a=b", "ftp://x", "http://", "http://a?b=c", "http://u:p@a"} {
 		if _, err := NewClient(bad, "", time.Minute); err == nil {
 			t.Errorf("%q is taken for a server", bad)
 		}

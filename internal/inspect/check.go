@@ -66,7 +66,7 @@ func (v *View) Check(with Setup) []Finding {
 	c := &checker{snapshot: v.Snapshot, with: with, reachable: reachableCodes(with.Space), ends: make(map[string]deadEnd)}
 	troubles, told := c.troubles()
 	for _, z := range v.Snapshot.Zones() {
-		for n := range v.Snapshot.Names(z, "", "") {
+		for n := range v.Snapshot.Names(z, "", nil) {
 			c.name(&n, told)
 		}
 	}

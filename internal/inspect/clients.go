@@ -16,27 +16,57 @@ type Place struct {
 	Codes []string `json:"codes"`
 }
 
-// ClientOf returns the place of a network, or an address; the error is a *RequestError.
+// ClientOf returns the place of an address, a network or a geo code; the error is a *RequestError.
 func (v *View) ClientOf(text string) (Place, error) {
-	addr, err := ParseClient(text)
+	network, err := parseClient(text, v.Locator)
 	if err != nil {
 		return Place{}, err
 	}
-	if !addr.IsValid() {
-		return Place{}, wrong("from", "write an address or a network")
-	}
-	of := Place{Network: netip.PrefixFrom(addr, addr.BitLen())}
-	if p, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
-		of.Network = p.Masked()
-		if from := of.Network.Addr(); from.Is4In6() && p.Bits() >= 96 {
-			of.Network = netip.PrefixFrom(from.Unmap(), p.Bits()-96)
-		}
-	}
+	of := Place{Network: network}
 	if v.Locator != nil {
-		codes, _ := v.Locator.Locate(addr, geo.NeedPlace|geo.NeedAS)
+		codes, _ := v.Locator.Locate(network.Addr(), geo.NeedPlace|geo.NeedAS)
 		of.Codes = known(codes)
 	}
 	return of, nil
+}
+
+// finder finds a network that has a geo code, which is in upper case. A *geo.DB is one.
+type finder interface {
+	Find(code string) (network netip.Prefix, ok bool)
+}
+
+// parseClient reads where a client is: an address, a network, or a geo code, which stands for a network that has it in what locates
+// clients. The error is a *RequestError.
+func parseClient(text string, in geo.Locator) (netip.Prefix, error) {
+	const field = "from"
+	text = strings.TrimSpace(text)
+	if p, err := netip.ParsePrefix(text); err == nil {
+		p = p.Masked()
+		if first := p.Addr(); first.Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(first.Unmap(), p.Bits()-96)
+		}
+		return p, nil
+	}
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	if err := geo.Check(text); err != nil {
+		if text == "" || strings.ContainsAny(text, ".:/ ") {
+			return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network: write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or a "+
+				"geo code such as FR", text)
+		}
+		return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network, and the %v", text, err)
+	}
+	db, ok := in.(finder)
+	if !ok {
+		return netip.Prefix{}, wrong(field, "there is no geo database to find a network of %s in: write an address or a network", text)
+	}
+	network, ok := db.Find(strings.ToUpper(text))
+	if !ok {
+		return netip.Prefix{}, wrong(field, "the geo databases have no network of %s: write an address or a network", text)
+	}
+	return network, nil
 }
 
 // Clients returns one place of every country, and one of each code that groups of the zone's names
@@ -49,7 +79,7 @@ func (v *View) Clients(space *geo.Space, zone string) ([]Place, error) {
 	}
 	wanted := make(map[string]bool)
 	for _, z := range zones {
-		for n := range v.Snapshot.Names(z, "", "") {
+		for n := range v.Snapshot.Names(z, "", nil) {
 			if n.Members == 0 {
 				continue
 			}

@@ -48,8 +48,12 @@ type Filter struct {
 	// Contains is a part of the names, in any case; "" is all.
 	Contains string
 	// State limits the list to names that are "failing" (for somebody nothing is up), "impaired"
-	// (something is down or not decided; drained is neither) or "contended"; "" is all.
+	// (something is down or not decided; drained is neither) or "contended"; "" is all. "unserved" lists other names: those
+	// that objects want, in a zone or in none of them, and that have no data.
 	State string
+	// Near lists the names that are spelled nearly so, the nearest first, on one page, whatever else but Zone and Limit
+	// says; "" for none.
+	Near string
 	// After is the last name of the page before, and Limit how many names a page has: from 1 to
 	// MaxPage; 0 is DefaultPage.
 	After string
@@ -67,7 +71,11 @@ const (
 	StateFailing   = "failing"
 	StateImpaired  = "impaired"
 	StateContended = "contended"
+	StateUnserved  = "unserved"
 )
+
+// NameStates are the states that a filter of names knows.
+var NameStates = []string{StateFailing, StateImpaired, StateContended, StateUnserved}
 
 // NamePage is one page of names.
 type NamePage struct {
@@ -88,11 +96,19 @@ func (v *View) Names(f Filter) (*NamePage, error) {
 	if err != nil {
 		return nil, err
 	}
-	contains, keep, err := f.keep()
+	part, keep, err := f.keep()
 	if err != nil {
 		return nil, err
 	}
 	page := &NamePage{Names: []records.NameState{}}
+	contains := func(name string) bool { return strings.Contains(name, part) }
+	switch {
+	case f.Near != "":
+		page.Names = v.near(zones, trim(strings.ToLower(f.Near)), limit)
+		return page, nil
+	case f.State == StateUnserved:
+		return v.unserved(f.Zone, contains, f.After, limit), nil
+	}
 	zones, from, err := v.resume(zones, f.After)
 	if err != nil {
 		return nil, err
@@ -153,7 +169,7 @@ func pageSize(limit int) (int, error) {
 }
 
 // keep returns what a name has to have in it, and what reports whether its state is asked for.
-func (f *Filter) keep() (contains string, state func(*records.NameState) bool, err error) {
+func (f *Filter) keep() (part string, state func(*records.NameState) bool, err error) {
 	switch f.State {
 	case "":
 		state = func(*records.NameState) bool { return true }
@@ -163,11 +179,12 @@ func (f *Filter) keep() (contains string, state func(*records.NameState) bool, e
 		state = func(n *records.NameState) bool { return n.FailsOpen != "" || n.Addresses.Down+n.Addresses.Unknown > 0 }
 	case StateContended:
 		state = func(n *records.NameState) bool { return n.Losers > 0 }
+	case StateUnserved:
 	default:
-		return "", nil, wrong("state", "%.40q is none of %s, %s and %s", f.State, StateFailing, StateImpaired, StateContended)
+		return "", nil, wrong("state", "%.40q is none of %s", f.State, strings.Join(NameStates, ", "))
 	}
-	contains, err = parsePart(f.Contains)
-	return contains, state, err
+	part, err = parsePart(f.Contains)
+	return part, state, err
 }
 
 // maxPart is how many octets a part of a name or target has at the most.

@@ -75,6 +75,62 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestNear: names that are spelled nearly so, or that go on as a name does, are found, the nearest first.
+func TestNear(t *testing.T) {
+	v := world(t, hosts("a shop.example.com 192.0.2.1", "b shops.example.com 192.0.2.1", "c ships.example.com 192.0.2.1",
+		"d other.example.com 192.0.2.1"), "zone n/z z.example.com. delegate=*/*", "record n/r shop in=z A 192.0.2.1")
+	for name, want := range map[string]string{
+		"shpo.example.com": "shop.example.com ships.example.com shops.example.com", "shop.example.com.": "shop.example.com shops.example.com ships.example.com shop.z.example.com",
+		"SHOP": "shop.example.com shop.z.example.com", "sho.example.com": "shop.example.com shops.example.com", "": "",
+		"shop.exmaple.com": "shop.example.com shops.example.com", "nothing.example.com": "", "klb.shop.example.com": "", "sh": "", "ther.exampl.com": "other.example.com",
+	} {
+		var found []string
+		page, err := v.Names(Filter{Near: name, Limit: 9})
+		for i := range page.Names {
+			found = append(found, page.Names[i].Name)
+		}
+		if got := strings.Join(found, " "); err != nil || got != want && name != "" {
+			t.Errorf("near %s are %s, %v, want %s", name, got, err, want)
+		}
+	}
+	if page, err := v.Names(Filter{Near: "SHOP", Zone: "z.example.com", Limit: 1}); err != nil || len(page.Names) != 1 || page.Next != "" {
+		t.Errorf("%+v, %v", page, err)
+	}
+	for words, want := range map[string]int{
+		"a a": 0, "ab ba": 1, "ab b": 1, "abc abd": 1, "abcd badc": 2, "abc xyz": 3, "abcdef abc": 3, "abxcd abcdx": 2,
+	} {
+		if a, b, _ := strings.Cut(words, " "); editsTo(a, b, 2) != want || editsTo(b, a, 2) != want {
+			t.Errorf("%s: %d edits, and back %d, want %d", words, editsTo(a, b, 2), editsTo(b, a, 2), want)
+		}
+	}
+}
+
+// TestUnserved: names that objects want and that have no data are listed page by page, and no others.
+func TestUnserved(t *testing.T) {
+	v := world(t, hosts("a served.example.com 192.0.2.1", "b served.example.com 192.0.2.1", "c other.example.net 192.0.2.1"),
+		"dnsrecord n/r root=x.example.com served=example.com\n    x.example.com A 192.0.2.1\n    y.x.example.com A bad",
+		"zone n/z z.example.com. delegate=none/*", "record m/r gone in=n/z A 192.0.2.1")
+	const inside, outside = "gone.z.example.com in z.example.com, y.x.example.com in example.com", "other.example.net in "
+	for want, f := range map[string]Filter{
+		inside: {Zone: "example.com"}, outside: {Contains: "other"},
+		"gone.z.example.com in z.example.com, " + outside + ", y.x.example.com in example.com": {},
+	} {
+		f.State, f.Limit = StateUnserved, 1
+		var found []string
+		for more := true; more; more = f.After != "" {
+			page, err := v.Names(f)
+			if err != nil || len(page.Names) != 1 {
+				t.Fatal(page, err)
+			}
+			found = append(found, page.Names[0].Name+" in "+page.Names[0].Zone)
+			f.After = page.Next
+		}
+		if got := strings.Join(found, ", "); got != want {
+			t.Errorf("unserved are %s, want %s", got, want)
+		}
+	}
+}
+
 // TestTroublePages: page after page has every conflict and every object once, less what another server is to serve.
 func TestTroublePages(t *testing.T) {
 	all := []string{hosts("g0 h0.example.com 192.0.2.1"), "dnsrecord n/aws root=shop.example.com"}

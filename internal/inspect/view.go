@@ -7,7 +7,6 @@ package inspect
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -124,24 +123,6 @@ func ParseType(text string) (uint16, error) {
 	return t, nil
 }
 
-// ParseClient reads the address of a client, or a network, which stands for its first address; ""
-// is nobody, which is not valid.
-func ParseClient(text string) (netip.Addr, error) {
-	const field = "from"
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return netip.Addr{}, nil
-	}
-	if p, err := netip.ParsePrefix(text); err == nil {
-		return p.Masked().Addr().Unmap(), nil
-	}
-	a, err := netip.ParseAddr(text)
-	if err != nil || a.Zone() != "" {
-		return netip.Addr{}, wrong(field, "%.60q is neither an address nor a network: write 192.0.2.1, 2001:db8::1 or 192.0.2.0/24", text)
-	}
-	return a.Unmap(), nil
-}
-
 // zone returns the zone that answers for a type at a name.
 func (v *View) zone(name string, rtype uint16) (*records.Zone, error) {
 	z := v.Snapshot.ZoneOf(name, rtype)
@@ -177,8 +158,8 @@ func trim(name string) string {
 type Question struct {
 	Name string // with or without a final dot
 	Type string // "" for A
-	// From is where the client is: an address or a network; "" for a client of whom nothing is
-	// known.
+	// From is where the client is: an address, a network, or a geo code, which stands for a network of the geo databases
+	// that has it; "" for a client of whom nothing is known.
 	From string
 }
 
@@ -187,12 +168,6 @@ func (v *View) Explain(q Question) (*records.Explanation, error) {
 	query, z, err := v.query(q)
 	if err != nil {
 		return nil, err
-	}
-	if query.Client.IsValid() {
-		query.Locator = v.Locator
-		if query.Locator == nil && v.LocatorOf != nil {
-			query.Locator = v.LocatorOf(query.Name)
-		}
 	}
 	if v.Random != nil {
 		query.Random = v.Random()
@@ -211,8 +186,16 @@ func (v *View) query(q Question) (query records.Query, z *records.Zone, err erro
 	if query.Type, err = ParseType(q.Type); err != nil {
 		return query, nil, err
 	}
-	if query.Client, err = ParseClient(q.From); err != nil {
-		return query, nil, err
+	if strings.TrimSpace(q.From) != "" {
+		query.Locator = v.Locator
+		if query.Locator == nil && v.LocatorOf != nil {
+			query.Locator = v.LocatorOf(query.Name)
+		}
+		network, err := parseClient(q.From, query.Locator)
+		if err != nil {
+			return query, nil, err
+		}
+		query.Client = network.Addr()
 	}
 	z, err = v.zone(query.Name, query.Type)
 	return query, z, err

@@ -226,7 +226,7 @@ func Facts(s *records.Snapshot) map[string]string {
 		soa.Serial = 0
 		f["zone "+z.Origin()] = fmt.Sprint(z.Hash(), &soa, z.Names(), z.Listed, z.Conflicts, z.StandsIn(), z.CorefileZone(), s.Lists(z))
 		f["transfer "+z.Origin()] = strings.Join(slices.Sorted(maps.Keys(content(z))), "\n")
-		for n := range s.Names(z, "", "") {
+		for n := range s.Names(z, "", nil) {
 			f["listed "+n.Name] = text(n)
 			f["data "+n.Name] = text(n.Owner) + fmt.Sprint(n.Types, n.Members)
 		}

@@ -126,7 +126,7 @@ func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 			wrong("a conflict says nothing: %s", text(c))
 		}
 	}
-	for is := range s.Names(z, "", "") {
+	for is := range s.Names(z, "", nil) {
 		n++
 		name := dns.Fqdn(is.Name)
 		tree, ok := s.Tree(name)

@@ -40,7 +40,7 @@ func (s *Scenario) health(string) []byte {
 		}
 	}
 	for _, z := range snap.Zones() {
-		for n := range snap.Names(z, "", "") {
+		for n := range snap.Names(z, "", nil) {
 			if who := snap.FailsOpen(n.Name); who != "" {
 				fmt.Fprintf(&out, "%s fails open for %s\n", n.Name, who)
 			}

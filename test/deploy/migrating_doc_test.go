@@ -165,7 +165,7 @@ func TestMigratingDocExport(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	var names []string
-	for n := range view.Snapshot.Names(view.Snapshot.Zones()[0], "", "") {
+	for n := range view.Snapshot.Names(view.Snapshot.Zones()[0], "", nil) {
 		line := fmt.Sprint(n.Name, " ", n.Types)
 		if n.Members > 1 {
 			x, err := view.Explain(inspect.Question{Name: n.Name})
