@@ -153,6 +153,31 @@ func TestDocsHaveAllCommands(t *testing.T) {
 	}
 }
 
+// TestDocsShow: what docs/kdns.md shows of a terminal comes of the commands. The other server of compare is Knot.
+func TestDocsShow(t *testing.T) {
+	inRoot(t)
+	const file, other = "docs/kdns.md", "192.0.2.1"
+	text, err := os.ReadFile(filepath.FromSlash(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
+	shown := 0
+	for _, block := range doctest.Console.FindAllStringSubmatch(string(text), -1) {
+		for _, c := range doctest.ShownIn(block[1]) {
+			shown++
+			got := kdns(t, "", strings.Fields(strings.Replace(c.Line, " "+other+" ", " "+addr+" ", 1))[1:]...)
+			printed := doctest.Words(strings.ReplaceAll(got.errs+got.out, addr, other+":53"))
+			if printed != strings.TrimRight(c.Want, "\n") && printed != c.Want {
+				t.Errorf("%s prints\n%s\nwant\n%s", c.Line, printed, c.Want)
+			}
+		}
+	}
+	if shown < 5 {
+		t.Errorf("%s shows %d commands", file, shown)
+	}
+}
+
 // known returns the commands below one that do something, and the flags of all.
 func known(c *cobra.Command) (names []string, flags map[string]bool) {
 	flags = make(map[string]bool)
