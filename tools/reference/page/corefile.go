@@ -69,7 +69,7 @@ func corefile(b *strings.Builder, _, readme string) error {
 	if err != nil {
 		return err
 	}
-	b.WriteString("## Corefile\n\n`kuadrant [ZONES...] { ... }`. [README](../README.md#syntax) has the syntax.\n\n")
+	b.WriteString("## Corefile\n\n[README](../README.md#syntax) has the syntax.\n\n")
 	for i, s := range scopes {
 		b.WriteString(s.heading + "\n\n")
 		table(b, "property", "meaning", "default", "bounds", "more")

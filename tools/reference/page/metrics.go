@@ -54,7 +54,7 @@ func metrics(b *strings.Builder, module, _ string) error {
 		return fmt.Errorf("%d metrics are registered, and the code has %d", len(rows), len(types))
 	}
 	slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
-	b.WriteString("## Metrics\n\nWith the plugin *prometheus*; [README](../README.md#metrics) has the values of labels, [runbooks.md](runbooks.md) what to do.\n\n")
+	b.WriteString("## Metrics\n\n[README](../README.md#metrics) has the values of labels, [runbooks.md](runbooks.md) what to do.\n\n")
 	table(b, "metric", "type", "labels", "what")
 	for _, r := range rows {
 		row(b, r...)

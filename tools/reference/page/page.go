@@ -106,7 +106,7 @@ func metadata(b *strings.Builder, _, readme string) error {
 	if section, _, _ = strings.Cut(section, "\n## "); !ok {
 		return fmt.Errorf("the README has no section Metadata")
 	}
-	b.WriteString("## Metadata\n\nWith the plugin *metadata*: [README](../README.md#metadata).\n\n")
+	b.WriteString("## Metadata\n\n[README](../README.md#metadata) has more.\n\n")
 	table(b, "label", "what")
 	found := 0
 	for _, item := range items(section) {

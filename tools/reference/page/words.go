@@ -24,7 +24,7 @@ var Words = []Word{
 	{"kuadrant.io/default-provider", "label of Secrets", "`true`: the provider of policies that name none", "[providers.md](providers.md#references)"},
 	{"kuadrant.io/coredns", "type of Secrets", "a provider for this server", "[providers.md](providers.md#secrets)"},
 	{"kuadrant.io/multicluster-kubeconfig", "label of Secrets", "`true`: the key `kubeconfig` names a cluster to read", "[clusters.md](clusters.md#by-secrets-at-run-time)"},
-	{"kuadrant.io/namespaces", "annotation of such Secrets", "where the cluster pools, with commas, or `*`", "[clusters.md](clusters.md#what-it-may-do)"},
+	{"kuadrant.io/namespaces", "annotation of such Secrets", "where the cluster pools, or `*`", "[clusters.md](clusters.md#what-it-may-do)"},
 }
 
 // words writes the table.
