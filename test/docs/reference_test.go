@@ -81,23 +81,6 @@ func TestReferenceProperties(t *testing.T) {
 	}
 }
 
-// TestReadmeMetrics compares the metrics in the README, and their labels, with those of docs/reference.md, which has what is registered.
-func TestReadmeMetrics(t *testing.T) {
-	metrics := func(text, row string) map[string]string { // to the labels
-		all := make(map[string]string)
-		for _, m := range regexp.MustCompile(row).FindAllStringSubmatch(text, -1) {
-			labels := strings.FieldsFunc(m[2], func(r rune) bool { return strings.ContainsRune("`, ", r) })
-			slices.Sort(labels)
-			all[m[1]] = strings.Join(labels, " ")
-		}
-		return all
-	}
-	registered := metrics(referenceDoc(t), "(?m)^\\| `(coredns_kuadrant_[a-z_]+)` \\| [a-z]+ \\| ([^|]*) \\|")
-	if told := metrics(readme(t), "`(coredns_kuadrant_[a-z_]+)(?:\\{([a-z, ]*)\\})?`"); !maps.Equal(told, registered) || len(told) < 20 {
-		t.Errorf("the README has\n%v\n%s has\n%v", told, page.File, registered)
-	}
-}
-
 // TestReferenceMetadata: the labels in docs/reference.md are those that there are.
 func TestReferenceMetadata(t *testing.T) {
 	told := make(map[string]bool)

@@ -45,18 +45,16 @@ var scopes = []struct{ paragraph, heading string }{
 	{"\nFor each server block:", "For each server block:"},
 }
 
-// scopeOf returns which of the scopes the README describes a property in.
+// scopeOf returns which of the scopes the README describes a property in: the one that names it first.
 func scopeOf(readme, name string) (int, error) {
 	name, _, _ = strings.Cut(name, ".")
-	at := strings.Index(readme, "\n* `"+name)
-	if m := regexp.MustCompile("\n\\* `" + regexp.QuoteMeta(name) + "[` ]").FindStringIndex(readme); m != nil {
-		at = m[0]
-	}
-	if name == "probe-allow" { // stands with probe-deny
-		return scopeOf(readme, "probe-deny")
-	}
-	for i := len(scopes) - 1; i >= 0; i-- {
-		if begin := strings.Index(readme, scopes[i].paragraph); at >= 0 && begin >= 0 && at > begin {
+	named := regexp.MustCompile("`" + regexp.QuoteMeta(name) + "[` ]")
+	for i, s := range scopes {
+		_, text, ok := strings.Cut(readme, s.paragraph)
+		if i+1 < len(scopes) {
+			text, _, _ = strings.Cut(text, scopes[i+1].paragraph)
+		}
+		if text, _, _ = strings.Cut(text, "\n## "); ok && named.MatchString(text) {
 			return i, nil
 		}
 	}

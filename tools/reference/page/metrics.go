@@ -54,7 +54,7 @@ func metrics(b *strings.Builder, module, _ string) error {
 		return fmt.Errorf("%d metrics are registered, and the code has %d", len(rows), len(types))
 	}
 	slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
-	b.WriteString("## Metrics\n\n[README](../README.md#metrics) has the values of labels, [runbooks.md](runbooks.md) what to do.\n\n")
+	b.WriteString(strings.ReplaceAll(metricsHead, "'", "`"))
 	table(b, "metric", "type", "labels", "what")
 	for _, r := range rows {
 		row(b, r...)
@@ -62,6 +62,16 @@ func metrics(b *strings.Builder, module, _ string) error {
 	b.WriteString("\n")
 	return nil
 }
+
+// metricsHead is what stands above the table, with code between single quotes.
+const metricsHead = `## Metrics
+
+[runbooks.md](runbooks.md) says what to do about them. Of a chosen answer, 'geo' is the
+continent or country of the member, 'US-*' for subdivisions, 'ASN' for AS numbers, 'unknown' for codes that match
+no client, and '*' without one. 'class' is its state: 'up', 'unknown', 'drained', 'drained-unknown',
+'down', 'drained-down' or 'forced-down'; from 'down' on nothing better was left.
+
+`
 
 // labelsOf returns labels as code: they come with commas, or with spaces.
 func labelsOf(text string) string {
