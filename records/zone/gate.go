@@ -343,15 +343,6 @@ func (z *Zone) PublishedVersion() *Zone {
 	return z.gate.published
 }
 
-// PendingSince returns from when on SOA records and transfers have been behind what the zone answers, as a writer has not kept the
-// serial of that: since the first change, or since they changed themselves. It is zero where they are not behind.
-func (z *Zone) PendingSince() time.Time {
-	if z.gate == nil {
-		return time.Time{}
-	}
-	return z.gate.since
-}
-
 // Proposal is what the writer should keep of a zone. It must write Kept only where After
 // is kept at that moment, in one step with looking (by the resourceVersion of what it has
 // read): two writers could give one serial to two contents otherwise. Beside the Zones,

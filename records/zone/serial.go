@@ -204,3 +204,12 @@ func newest(a, b uint32) uint32 {
 	}
 	return a
 }
+
+// PendingSince returns from when on SOA records and transfers have been behind what the zone answers, as a writer has not kept the
+// serial of that: since the first change, or since they changed themselves. It is zero where they are not behind.
+func (z *Zone) PendingSince() time.Time {
+	if z.gate == nil {
+		return time.Time{}
+	}
+	return z.gate.since
+}
