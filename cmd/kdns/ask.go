@@ -95,7 +95,7 @@ func (o *options) clientOf(server string) (*console.Client, error) {
 		case token == "":
 			return nil, failed(fmt.Errorf("the token file %s is empty", o.tokenFile))
 		case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return nil, failed(fmt.Errorf("the token file %s is to have one line of printable ASCII characters, without spaces", o.tokenFile))
+			return nil, failed(fmt.Errorf("the token file %s must have one line of printable ASCII characters, without spaces", o.tokenFile))
 		}
 	}
 	client, err := console.NewClient(server, token, o.timeout)

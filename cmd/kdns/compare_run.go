@@ -79,7 +79,7 @@ func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, 
 	}
 	if err != nil {
 		r.found.Ended = err.Error()
-		err = failed(errors.New("the comparison has not come to its end, as it says"))
+		err = failed(errors.New("the comparison is not complete, and says why"))
 	}
 	r.found.Finish()
 	return r.found, err

@@ -206,7 +206,7 @@ func TestCompareNoAnswers(t *testing.T) {
 		"another class":   func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS },
 		"another message": func(m *dns.Msg) { m.Id++ },
 	} {
-		addr, why := answering(t, func(_, m *dns.Msg) { change(m) }), "!what has come is no answer to the question"
+		addr, why := answering(t, func(_, m *dns.Msg) { change(m) }), "!the reply does not answer the question"
 		if name == "another message" {
 			why = "" // nobody waits for it
 		}

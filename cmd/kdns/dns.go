@@ -104,9 +104,9 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 		r, err := s.exchange(ctx, m, transport)
 		switch {
 		case err == nil && !answers(r, m):
-			err = errors.New("what has come is no answer to the question")
+			err = errors.New("the reply does not answer the question")
 		case err == nil && r.Truncated && transport == "tcp":
-			err = errors.New("the answer is cut short")
+			err = errors.New("the reply is truncated")
 		case err == nil:
 			return r, nil
 		case ctx.Err() != nil:
@@ -115,7 +115,7 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 		last = err
 	}
 	if e := net.Error(nil); errors.As(last, &e) && e.Timeout() {
-		last = fmt.Errorf("nothing within %v, %d times", dnsTimeout, dnsTries)
+		last = fmt.Errorf("no reply within %v, %d times", dnsTimeout, dnsTries)
 	}
 	return nil, fmt.Errorf("no answer from %s over %s: %w", s.addr, strings.ToUpper(transport), console.Cause(last))
 }

@@ -90,8 +90,18 @@ func withForm(c *cobra.Command, err error) error {
 	case c.ValidateArgs(c.Flags().Args()) != nil:
 		return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
 	}
+	if of, ok := inspect.IsRequest(err); ok {
+		for _, flag := range fieldFlags[of.Field] {
+			if rest, begins := strings.CutPrefix(err.Error(), of.Field+": "); begins && c.Flags().Lookup(flag) != nil {
+				return fmt.Errorf("--%s: %s", flag, rest)
+			}
+		}
+	}
 	return err
 }
+
+// fieldFlags are the flags in which what is wrong with a question stands, by its fields.
+var fieldFlags = map[string][]string{"zone": {"in"}, "state": {"state"}, "type": {"type", "types"}, "from": {"from"}}
 
 // withFlag lets what is wrong with a flag come with those that are near it, and where they are listed.
 func withFlag(c *cobra.Command, err error) error {

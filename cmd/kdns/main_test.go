@@ -91,11 +91,11 @@ func TestCommands(t *testing.T) {
 		{"explain a.example.org " + example, 2, []string{"name: a.example.org lies in no zone that is served here: the zones are"}},
 		{"explain shop " + example, 2, []string{"; near it: shop.k.example.com, shop.zone.example.org\n"}},
 		{"explain shop.k.exmaple.com " + example, 2, []string{"; near it: shop.k.example.com\n"}},
-		{"explain shop.k.example.com --from AQ " + example, 2, []string{"from: the geo databases have no network of AQ"}},
+		{"explain shop.k.example.com --from AQ " + example, 2, []string{"--from: the geo databases have no network of AQ"}},
 		{"explain shop.k.example.com --from uk " + example, 2, []string{`the geo code "uk" matches no client: `, "GB"}},
 		{"explain x --zone x -f examples/eu --from FR", 2, []string{"there is no geo database to find a network of FR in"}},
-		{"explain shop.k.example.com --type NONE " + example, 2, []string{`type: "NONE" is not a type`}},
-		{"explain shop.k.example.com --from x " + example, 2, []string{`from: "x" is neither an address nor a network`}},
+		{"explain shop.k.example.com --type NONE " + example, 2, []string{`--type: "NONE" is not a type`}},
+		{"explain shop.k.example.com --from x " + example, 2, []string{`--from: "x" is neither an address nor a network`}},
 		{"explain " + example, 2, []string{"accepts 1 arg(s), received 0: write kdns explain NAME [flags], or see kdns " +
 			"explain --help"}},
 		{"list zoness " + example, 2, []string{`unknown command "zoness" for "kdns list": write zones, or see kdns list --help`}},
@@ -153,7 +153,7 @@ func TestCommands(t *testing.T) {
 		{"preview -f - --against - --zone k.example.com", 2, []string{"-f - and --against - are both the standard input"}},
 		{
 			"list zones --server http://127.0.0.1:1 --token-file Makefile", 3,
-			[]string{"the token file Makefile is to have one line of printable ASCII characters"},
+			[]string{"the token file Makefile must have one line of printable ASCII characters"},
 		},
 		{"list zones -f nowhere --zone k.example.com", 3, []string{"kdns: read manifests: stat nowhere: no such file or directory\n"}},
 		{"explain x.k.example.com -f eu=examples/eu -f eu=nowhere --zone k.example.com", 3, []string{"stat nowhere"}},

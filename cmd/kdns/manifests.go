@@ -255,7 +255,7 @@ func mixedClusters(paths []string) []string {
 	if file == "" || dir == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s is read as the cluster %q, and %s as %q: where they are of one, write %s=%s", dir,
+	return []string{fmt.Sprintf("%s is read as the cluster %q, and %s as %q: if they are of one cluster, write -f %s=%s", dir,
 		clusterOf(dir), file, defaultCluster, defaultCluster, dir)}
 }
 

@@ -96,7 +96,7 @@ func TestMixedClusters(t *testing.T) {
 		for _, path := range c.paths {
 			args = append(args, "-f", path)
 		}
-		want := `/new is read as the cluster "new", and ` + c.paths[0] + ` as "local": where they are of one, write local=` + added
+		want := `/new is read as the cluster "new", and ` + c.paths[0] + ` as "local": if they are of one cluster, write -f local=` + added
 		for _, args := range [][]string{args, append([]string{"check"}, args[2:]...)} {
 			if got := kdns(t, object, args...); strings.Contains(got.errs, want) != c.said {
 				t.Errorf("%q: %s", args, got.errs)

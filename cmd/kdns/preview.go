@@ -80,7 +80,7 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 	for _, a := range f.against {
 		if scheme, _, url := strings.Cut(a, "://"); url && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
 			if server != "" || len(f.against) > 1 {
-				return nil, nil, errors.New("--against is one server, or manifests: leave the others out, and --server")
+				return nil, nil, errors.New("--against is one server, or manifests: leave the others out, or --server")
 			}
 			server = a
 		}
@@ -221,7 +221,7 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	}
 	o.byDefault = base.byDefault
 	if err := w.whole(); err != nil {
-		return nil, failed(fmt.Errorf("what there is cannot be read in full: %w", err))
+		return nil, failed(fmt.Errorf("what they are applied to cannot be read in full: %w", err))
 	}
 	clusters := slices.Clone(w.clusters)
 	applied := &world{settings: w.settings}

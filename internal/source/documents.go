@@ -241,7 +241,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		h, stated, ok = headOf(value)
 	}
 	if !ok {
-		r.fault("it is no manifest: it is to be an object in YAML or JSON, whose apiVersion and kind are strings")
+		r.fault("it is no manifest: write an object in YAML or JSON, with apiVersion and kind")
 		return
 	}
 	if h == (head{}) {
