@@ -253,7 +253,8 @@ func TestBugB3Compare(t *testing.T) {
     kuadrant-a-simple.k.example.com TXT '`+heritage+`'
     beside.k.example.com A 192.0.2.2`))
 	names := writeFile(t, t.TempDir()+"/names", "listed.k.example.com. 60 IN A 192.0.2.3\nkuadrant-a-listed.k.example.com. 0 IN TXT "+heritage+"\n")
-	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: loaded(t, &options{filenames: []string{file}, zones: []string{"k.example.com"}}).snap}}}))
+	w := loaded(t, &options{filenames: []string{file}, zones: []string{"k.example.com"}})
+	server := httptest.NewServer(console.New(console.Options{Source: &shown{t: t, view: inspect.View{Snapshot: w.snap}}}))
 	defer server.Close()
 	asked := make(chan string, 100)
 	addr := answering(t, func(q, m *dns.Msg) {

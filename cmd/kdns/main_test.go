@@ -66,7 +66,9 @@ func TestCommands(t *testing.T) {
 		}},
 		{"explain shop.k.example.com --from 2001:db8:100::/48 " + example, 0, []string{"> v5128t-1prjov.klb.shop.k.example.com", "192.0.2.11"}},
 		{"explain nothing.k.example.com " + example, 1, []string{"the name does not exist", "NXDOMAIN"}},
-		{"explain shpo.k.example.com " + example, 1, []string{"NXDOMAIN", "!warning: shpo.k.example.com does not exist; near it: shop.k.example.com\n"}},
+		{"explain shpo.k.example.com " + example, 1, []string{
+			"NXDOMAIN", "!warning: shpo.k.example.com does not exist; near it: shop.k.example.com\n",
+		}},
 		{"explain shop --server 127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1: connection refused: check that the server runs"}},
 		{"explain shop.k.example.com --from DE " + example, 0, []string{"in DE, GEO-EU ("}},
 		{"explain shop.k.example.com --from geo-eu " + example, 0, []string{", GEO-EU ("}},
@@ -105,8 +107,12 @@ func TestCommands(t *testing.T) {
 		{"explain x --form FR", 2, []string{"unknown flag: --form: write --from, or see kdns explain --help"}},
 		{"compare " + example, 2, []string{"kdns: say which server: write kdns compare SERVER [NAME...] [flags], or see"}},
 		{"preview -f nowhere " + example, 3, []string{"read manifests: stat nowhere: no such file or directory"}},
-		{"explain x", 2, []string{"nothing says what to look at, and there is no file ./Corefile: write --corefile FILE, --server URL, or -f PATH and --zone NAME"}},
-		{"preview -f examples/eu", 2, []string{"there is no file ./Corefile: write --corefile FILE, --server URL, or --against PATH and --zone NAME"}},
+		{"explain x", 2, []string{
+			"nothing says what to look at, and there is no file ./Corefile: write --corefile FILE, --server URL, or -f PATH and --zone NAME",
+		}},
+		{"preview -f examples/eu", 2, []string{
+			"there is no file ./Corefile: write --corefile FILE, --server URL, or --against PATH and --zone NAME",
+		}},
 		{"check -f examples/eu", 2, []string{"nothing says which zones are served: write --corefile FILE, or --zone NAME"}},
 		{"explain x --zone x", 2, []string{"there are no objects to read: write -f DIR"}},
 		{"explain x --zone a..b -f examples/eu", 2, []string{`--zone "a..b": it is not a domain name`}},
@@ -118,7 +124,9 @@ func TestCommands(t *testing.T) {
 		{"list zones --nix", 2, []string{"unknown flag: --nix"}},
 		{"nix", 2, []string{`unknown command "nix" for "kdns": see kdns --help`}},
 		{"completion", 2, []string{"kdns: name the shell: bash, zsh, fish or powershell: see kdns completion --help"}},
-		{"completion tcsh", 2, []string{`unknown command "tcsh" for "kdns completion": write bash or fish or zsh, or see kdns completion --help`}},
+		{"completion tcsh", 2, []string{
+			`unknown command "tcsh" for "kdns completion": write bash or fish or zsh, or see kdns completion --help`,
+		}},
 		{"completion bash x", 2, []string{`unknown command "x" for "kdns completion bash": write kdns completion bash`}},
 		{"help nope", 2, []string{`unknown command "nope" for "kdns"`}},
 		{"help list nope", 2, []string{`unknown command "nope" for "kdns list": see kdns list --help`}},
@@ -160,7 +168,9 @@ func TestCommands(t *testing.T) {
 		{"check -f nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"preview -f examples/eu --against nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: it is not YAML: "}},
-		{"preview -f examples/geo.mmdb " + example + " --cluster eu", 3, []string{"examples/geo.mmdb: document at line 1: it is not YAML: control"}},
+		{"preview -f examples/geo.mmdb " + example + " --cluster eu", 3, []string{
+			"examples/geo.mmdb: document at line 1: it is not YAML: control",
+		}},
 	} {
 		got := kdns(t, "", strings.Fields(c.args)...)
 		for i := range c.want {
