@@ -42,7 +42,8 @@ type Candidate struct {
 type AddressState struct {
 	// Address is the address, or the hostname.
 	Address string `json:"address"`
-	// Class is how good it was: up, unknown, drained, drained-unknown, down, drained-down or forced-down, the best first.
+	// Class is how good it was: up, unchecked (it counts as up, and no check has found anything), unknown, drained,
+	// drained-unknown, down, drained-down or forced-down, the best first.
 	// Answered reports whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
@@ -140,7 +141,7 @@ func dataOf(rr dns.RR) string {
 
 // address says what is known of one address.
 func (x *explainer) address(address string, cells pool.Cells, class pool.Class, answered bool) AddressState {
-	a := AddressState{Address: address, Class: class.String(), Answered: answered}
+	a := AddressState{Address: address, Class: class.Shown(cells.Unchecked()), Answered: answered}
 	a.say(cells.Gateway.Load())
 	for _, cell := range cells.Checks() {
 		w := cell.Load()

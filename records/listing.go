@@ -41,19 +41,25 @@ type NameState struct {
 	Losers int `json:"losers,omitempty"`
 }
 
-// Counts is how many addresses are up, not decided, drained, and down. One that is drained is none of the others.
+// Counts is how many addresses are up, not checked, not decided, drained, and down, each in one of them.
 type Counts struct {
-	// Up, Unknown, Drained and Down count each address once.
-	Up      int `json:"up"`
-	Unknown int `json:"unknown,omitempty"`
-	Drained int `json:"drained,omitempty"`
-	Down    int `json:"down,omitempty"`
+	// Up is how many are up. Unchecked is how many count as up, of which no check has found anything. Unknown is how many
+	// are checked, and not decided. Drained and Down are how many are so.
+	Up        int `json:"up"`
+	Unchecked int `json:"unchecked,omitempty"`
+	Unknown   int `json:"unknown,omitempty"`
+	Drained   int `json:"drained,omitempty"`
+	Down      int `json:"down,omitempty"`
 }
 
-func (c *Counts) add(class pool.Class) {
+func (c *Counts) add(class pool.Class, of pool.Cells) {
 	switch class {
 	case pool.WeightedUp:
-		c.Up++
+		if of.Unchecked() {
+			c.Unchecked++
+		} else {
+			c.Up++
+		}
 	case pool.WeightedUnknown:
 		c.Unknown++
 	case pool.DrainedUp, pool.DrainedUnknown:
@@ -64,7 +70,7 @@ func (c *Counts) add(class pool.Class) {
 }
 
 // Of returns how many there are in all.
-func (c Counts) Of() int { return c.Up + c.Unknown + c.Drained + c.Down }
+func (c Counts) Of() int { return c.Up + c.Unchecked + c.Unknown + c.Drained + c.Down }
 
 // Names yields the names of z that have data, in the order of their spelling from the name from on; "" begins with the
 // first. Names below klb.H' are not among them, which are parts of their hosts, nor are zones below z that are served here,
@@ -128,13 +134,13 @@ func (s *Snapshot) nameState(z *zone.Zone, n *zone.Node) NameState {
 	case *pool.Set:
 		st.Answer = data.Layout()
 		for i := range data.RRs {
-			st.Addresses.add(data.CellsOf(i).Class())
+			st.Addresses.add(data.CellsOf(i).Class(), data.CellsOf(i))
 		}
 	case *pool.View:
 		st.Answer, st.Members = data.Layout(), len(data.Pool.Members)
 		for i := range data.Pool.Members {
 			for m, j := &data.Pool.Members[i], 0; j < m.Len(); j++ {
-				st.Addresses.add(m.ClassOf(j))
+				st.Addresses.add(m.ClassOf(j), m.CellsOf(j))
 			}
 		}
 	}

@@ -133,7 +133,7 @@ func (x *explainer) groups(v *pool.View) []TreeGroup {
 		m := &p.Members[i]
 		one := TreeMember{
 			Member: endpoint.TrimDot(m.ID), Owner: status.ObjectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
-			TTL: m.TTL(), Check: pool.CheckText(m.Of.Check), Class: m.Class().String(), Sets: []TreeSet{},
+			TTL: m.TTL(), Check: pool.CheckText(m.Of.Check), Class: m.Class().Shown(m.Unchecked()), Sets: []TreeSet{},
 		}
 		for j := range m.Len() {
 			one.Addresses = append(one.Addresses, x.address(m.Address(j), m.CellsOf(j), m.ClassOf(j), false))

@@ -49,7 +49,7 @@ func TestCompareKnot(t *testing.T) {
 			"192.0.2.10, 192.0.2.11 (TTL 300)\n",
 		"the other server does not look at the client's network",
 		"192.0.2.10, 192.0.2.11 there: of v5128t-1prjov.klb.shop.k.example.com (GEO-EU, DNSPolicy shop/shop of cluster eu), which is " +
-			"not taken here: healthy, but another member is closer: its continent is the client's",
+			"not taken here: another member is closer: its continent is the client's",
 		"checked.k.example.com A: does not exist there",
 		addr + " looks at no client's network",
 	} {

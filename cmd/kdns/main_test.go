@@ -62,7 +62,7 @@ func TestCommands(t *testing.T) {
 	}{
 		{"explain shop.k.example.com --from 198.51.100.7 " + example, 0, []string{
 			"> 1mvi9v-1prjov.klb.shop.k.example.com",
-			"in US, GEO-NA (198.51.100.0/25)", "198.51.100.10: up",
+			"in US, GEO-NA (198.51.100.0/25)", "198.51.100.10: not checked",
 		}},
 		{"explain shop.k.example.com --from 2001:db8:100::/48 " + example, 0, []string{"> v5128t-1prjov.klb.shop.k.example.com", "192.0.2.11"}},
 		{"explain nothing.k.example.com " + example, 1, []string{"the name does not exist", "NXDOMAIN"}},
@@ -78,7 +78,7 @@ func TestCommands(t *testing.T) {
 		},
 		{"explain shop.k.example.com -f x=examples/eu --zone k.example.com", 0, []string{"of cluster x"}},
 		{"list zones " + example, 0, []string{"ZONE ", "dev.zone.example.org", "every namespace"}},
-		{"list names shop " + example, 0, []string{"shop.k.example.com     A,CNAME  chain   3 of 3 up"}},
+		{"list names shop " + example, 0, []string{"shop.k.example.com     A,CNAME  chain   3 not checked"}},
 		{"list names --in zone.example.org --state contended " + example, 0, []string{"no names"}},
 		{"list targets " + example, 0, []string{"FAILURES  DOWN AFTER", "http://127.0.0.21:8081/healthz", "pending  0         2 "}},
 		{"list conflicts " + example, 0, []string{"no conflicts"}},

@@ -50,7 +50,9 @@ func glyph(class string) string {
 	switch class {
 	case "up":
 		return "●"
-	case "unknown", "pending":
+	case "unchecked", "pending":
+		return "○"
+	case "unknown":
 		return "◐"
 	case "drained", "drained-unknown":
 		return "▽"

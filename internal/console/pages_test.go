@@ -87,6 +87,8 @@ func TestSummaries(t *testing.T) {
 		{contended, "/names", "4 names shown, 1 contended", "chain, 1 member ", "1 members"},
 		{h, "/targets", "2 targets up, 1 target down", `<p class="quiet">2 targets up, 1 target down.</p>`, ""},
 		{h, "/name?name=h1.example.com", "1 of 1 up", "Addresses: 1 of 1 up.", ""},
+		{contended, "/name?name=a.example.com", "2 not checked", `<span class="state unchecked">`, `class="state up"`},
+		{contended, "/names?q=a.example", "1 name shown, 1 contended", `○</span> 2 not checked</span>`, `class="state up"`},
 		{contended, "/name?name=example.com", "-", "The data here are of the Corefile", "Nobody"},
 		{contended, "/names?q=example.com", "4 names shown, 1 contended", `<span class="quiet">data of</span> the Corefile`, ""},
 	} {

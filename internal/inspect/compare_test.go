@@ -24,7 +24,7 @@ func TestCompare(t *testing.T) {
 	}{
 		"same":         {"geo", "A", "", "+geo A 192.0.2.2; geo A 192.0.2.1", ""},
 		"same by draw": {"geo", "A", "", "+GEO CNAME lb.example.net.; lb.example.net. A 192.0.2.3", ""},
-		"another place": {"geo", "A", "", "+geo A 198.51.100.1", "addresses|198.51.100.1 there: of |GEO-NA|not taken here: healthy, but another member is " +
+		"another place": {"geo", "A", "", "+geo A 198.51.100.1", "addresses|198.51.100.1 there: of |GEO-NA|not taken here: another member is " +
 			"closer: its continent is the client's|192.0.2.3 here: of |gets 25 % of these clients"},
 		"blind":                   {"geo", "A", "", "geo A 198.51.100.1", "addresses|does not look at the client's network"},
 		"unknown":                 {"geo", "A", "", "+geo A 192.0.2.1; geo A 192.0.2.99", "addresses|192.0.2.99 there: no object that is read here has it"},

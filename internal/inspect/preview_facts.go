@@ -39,7 +39,7 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 	}
 	for _, a := range t.Addrs {
 		line := "address " + a.Address
-		if a.Class != pool.WeightedUp.String() && a.Class != health.Drain.String() {
+		if a.Class != pool.WeightedUp.String() && a.Class != pool.Unchecked && a.Class != health.Drain.String() {
 			line += ", " + ClassText(a.Class)
 		}
 		if a.Word != "" {
@@ -200,6 +200,8 @@ func stateOf(m memberAt) string {
 	class := m.Class
 	if rest, drained := strings.CutPrefix(class, "drained"); drained && m.Weight == 0 && !slices.Contains(words, health.Drain.String()) {
 		class = cmp.Or(strings.TrimPrefix(rest, "-"), pool.WeightedUp.String())
+	} else if class == pool.Unchecked { // it is taken as one that is up, before and after
+		class = pool.WeightedUp.String()
 	}
 	text := ClassText(class)
 	if len(words) == 0 {

@@ -28,6 +28,9 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 		}
 		return "taken"
 	case pool.VerdictFarther:
+		if c.Class == pool.Unchecked {
+			return "another member is closer: " + MatchText(of.Match)
+		}
 		return "healthy, but another member is closer: " + MatchText(of.Match)
 	case pool.VerdictWorse:
 		return "it is " + ClassText(c.Class) + ", and another is " + ClassText(of.Class)
@@ -50,6 +53,8 @@ var matches = map[pool.Match]string{
 func MatchText(m pool.Match) string { return matches[m] }
 
 var classes = map[string]string{
+	pool.Unchecked:                "not checked",
+	StatePending:                  "not checked yet",
 	pool.WeightedUnknown.String(): "not decided yet",
 	pool.DrainedUnknown.String():  "drained and not decided yet",
 	pool.DrainedDown.String():     "drained and down",
@@ -229,7 +234,7 @@ func (t *textWriter) choice(c *records.Choice) {
 		if m.Verdict == pool.VerdictTaken {
 			mark = "> "
 		}
-		t.line("  %s%s\t%s\t%d\t%s\t%s\t%s\t%s", mark, m.Member, m.Geo, m.Weight, cmp.Or(m.Class, "-"), ShareText(m.Share), memberOf(m),
+		t.line("  %s%s\t%s\t%d\t%s\t%s\t%s\t%s", mark, m.Member, m.Geo, m.Weight, ClassText(cmp.Or(m.Class, "-")), ShareText(m.Share), memberOf(m),
 			VerdictText(m, c))
 	}
 	_ = t.w.Flush()
@@ -343,11 +348,14 @@ func HealthText(n *records.NameState) string {
 	if c.Of() == 0 {
 		return "-"
 	}
-	parts := []string{fmt.Sprintf("%d of %d up", c.Up, c.Of())}
+	var parts []string
+	if c.Unchecked < c.Of() {
+		parts = append(parts, fmt.Sprintf("%d of %d up", c.Up, c.Of()))
+	}
 	for _, p := range []struct {
 		n    int
 		word string
-	}{{c.Unknown, "not decided"}, {c.Drained, "drained"}, {c.Down, "down"}} {
+	}{{c.Unchecked, "not checked"}, {c.Unknown, "not decided"}, {c.Drained, "drained"}, {c.Down, "down"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
 		}

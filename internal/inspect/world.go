@@ -140,6 +140,9 @@ func destination(c *records.Choice) Destination {
 		if m.Share == 0 {
 			continue
 		}
+		if m.Class == pool.WeightedUp.String() {
+			d.Class = m.Class // whatever is not checked beside it
+		}
 		d.Members = append(d.Members, Share{m.Member, m.Owner, m.Share})
 		if !slices.Contains(d.Geo, m.Geo) {
 			d.Geo = append(d.Geo, m.Geo)

@@ -73,8 +73,20 @@ func (c Cells) Checks() (all []*health.Cell) {
 	return all
 }
 
-// Unchecked reports whether there are checks of the address, and none may go there (rule 4.9).
+// Unchecked reports whether no check has found anything of the address, and nobody says that it is up: none is wanted, none may go
+// there, or the first has not ended.
 func (c Cells) Unchecked() bool {
+	if c.Gateway.Load().Override() == health.ForceUp {
+		return false
+	}
+	return !slices.ContainsFunc(c.Checks(), func(cell *health.Cell) bool {
+		w := cell.Load()
+		return w.Known() || w.Override() == health.ForceUp
+	})
+}
+
+// Forbidden reports whether there are checks of the address, and none may go there (rule 4.9).
+func (c Cells) Forbidden() bool {
 	all := c.Checks()
 	return len(all) > 0 && !slices.ContainsFunc(all, func(cell *health.Cell) bool { return cell.Load().Reason() != health.Forbidden })
 }

@@ -28,9 +28,24 @@ var classNames = [...]string{"up", "unknown", "drained", "drained-unknown", "dow
 // String returns the class as it is shown in metrics and metadata.
 func (c Class) String() string { return classNames[c] }
 
+// Unchecked is what people see of WeightedUp where no check has found anything: it counts as up, and nobody knows.
+const Unchecked = "unchecked"
+
+// Shown returns the class as people see it. unchecked is true where no check has found anything.
+func (c Class) Shown(unchecked bool) string {
+	if unchecked && c == WeightedUp {
+		return Unchecked
+	}
+	return c.String()
+}
+
 // CompareClasses compares two classes by their names: what is better is less, and what is no class is worse than all.
+// Unchecked is as good as up.
 func CompareClasses(a, b string) int {
 	rank := func(name string) int {
+		if name == Unchecked {
+			return int(WeightedUp)
+		}
 		if i := slices.Index(classNames[:], name); i >= 0 {
 			return i
 		}

@@ -189,5 +189,15 @@ func (m *Member) CellsOf(i int) Cells {
 	return m.Cells[i]
 }
 
+// Unchecked reports whether no check has found anything of any address of the member.
+func (m *Member) Unchecked() bool {
+	for i := range m.Len() {
+		if !m.CellsOf(i).Unchecked() {
+			return false
+		}
+	}
+	return true
+}
+
 // ClassOf returns the class of the member's i-th address, as it is in the member: a weight of 0 drains it.
 func (m *Member) ClassOf(i int) Class { return m.CellsOf(i).classIf(m.Weight == 0) }

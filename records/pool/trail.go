@@ -96,7 +96,7 @@ func (d *Draw) Of(i int) Outcome {
 	m, class := &d.pool.Members[i], d.classes[i]
 	o := Outcome{Match: matches[d.pool.near(m.Group, d.ask.At)]}
 	if class != unseen {
-		o.Class = class.String()
+		o.Class = class.Shown(m.Unchecked())
 	}
 	switch {
 	case m == d.chosen:

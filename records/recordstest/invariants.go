@@ -103,7 +103,7 @@ func explained(s *records.Snapshot, z *records.Zone, q records.Query, a *records
 			sum := 0.0
 			for _, m := range c.Members {
 				could := m.Verdict == pool.VerdictTaken || m.Verdict == pool.VerdictNotDrawn
-				if could != (m.Share > 0) || could && (m.Class != c.Class || m.Match != c.Match) {
+				if could != (m.Share > 0) || could && (pool.CompareClasses(m.Class, c.Class) != 0 || m.Match != c.Match) {
 					wrong("%s: member %s of %s", step.Name, m.Member, text(c))
 				}
 				sum += m.Share
@@ -140,6 +140,8 @@ func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 				switch a.Class {
 				case "up":
 					addresses.Up++
+				case pool.Unchecked:
+					addresses.Unchecked++
 				case "unknown":
 					addresses.Unknown++
 				case "drained", "drained-unknown":

@@ -137,7 +137,7 @@ func (s *View) findings(c *endpoint.Contender) findings {
 		switch state, _ := cells.State(); {
 		case state != health.Up:
 			f.bad = append(f.bad, address)
-		case cells.Unchecked():
+		case cells.Forbidden():
 			f.unchecked = append(f.unchecked, address)
 		}
 	}
