@@ -81,6 +81,7 @@ type schedule struct {
 	gone   bool      // and busy: the end of the check takes it out of the map
 	ended  bool      // a check has ended, of this prober or of one before
 	last   time.Time // when the last check of this prober ended; zero for none
+	since  uint32    // when a check of this prober has found another state, in Unix seconds; 0 for never
 	fresh  bool      // no check of this prober, or with these headers, has begun
 	again  bool      // due holds for the time after the check that runs
 }
@@ -190,7 +191,7 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 // enter makes t the target of the schedule, and says when its first check is due.
 func (p *Prober) enter(e *schedule, t *Target, now time.Time) {
 	w := t.Cell.Load()
-	e.target, e.gone, e.ended, e.last = t, false, w.Checked(), time.Time{}
+	e.target, e.gone, e.ended, e.last, e.since = t, false, w.Checked(), time.Time{}, 0
 	// What is known from before may have changed since: nothing is put off.
 	e.due = p.soon(e, now)
 	p.rate += t.rate()
@@ -255,6 +256,16 @@ func (p *Prober) LastCheck(key string) time.Time {
 		return time.Time{}
 	}
 	return e.last
+}
+
+// Since returns since when the target of that key is in its state; zero where that is longer than this prober knows.
+func (p *Prober) Since(key string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.schedules[key]; e != nil && !e.gone && e.since != 0 {
+		return time.Unix(int64(e.since), 0)
+	}
+	return time.Time{}
 }
 
 // Deny forbids checks of more servers, by their names or addresses, such as those of API
@@ -374,6 +385,9 @@ func (p *Prober) observe(e *schedule, t *Target, o Outcome) {
 		return
 	}
 	before, after := t.Cell.Observe(o, t.Terms)
+	if before.Found() != after.Found() || !before.Known() && after.Known() {
+		e.since = uint32(time.Now().Unix())
+	}
 	p.mu.Unlock()
 	same := before.Found() == after.Found() && before.Checked() == after.Checked() && before.Reason() == after.Reason() &&
 		before.Status() == after.Status()

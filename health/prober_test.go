@@ -297,6 +297,13 @@ func TestChanged(t *testing.T) {
 			status.Store(s)
 			time.Sleep(time.Minute)
 		}
+		key := target("192.0.2.1", 10*time.Second, 1, 1).Key()
+		if down := time.Since(p.Since(key)); down < 179*time.Second || down > 180*time.Second {
+			t.Errorf("down for %v, whatever the status is, want 3 minutes but for the first second", down)
+		}
+		if at := p.Since("another"); !at.IsZero() {
+			t.Errorf("a target that is not there is so since %v", at)
+		}
 		stop()
 		if want := []string{"0-503", "503-404", "404-503"}; !slices.Equal(told, want) {
 			t.Errorf("told %v, want %v", told, want)

@@ -28,6 +28,8 @@ type lease struct {
 	// renewed is when the last renewal was sent; nil while the Lease is not held.
 	renewed atomic.Pointer[time.Time]
 	writing atomic.Bool // lead has not returned: the Lease is not given back
+	// seen is who had the Lease at the last look; nil before it.
+	seen atomic.Pointer[sighting]
 }
 
 func (l *lease) init(w *Writer, config *rest.Config) error {
@@ -44,6 +46,28 @@ func (l *lease) init(w *Writer, config *rest.Config) error {
 		LockConfig: resourcelock.ResourceLockConfig{Identity: w.opts.Identity},
 	}
 	return nil
+}
+
+// sighting is one state of the Lease.
+type sighting struct {
+	holder  string
+	renewed metav1.Time
+	at      time.Time // when it was seen first, by this clock
+}
+
+// see notes who has the Lease.
+func (l *lease) see(r *resourcelock.LeaderElectionRecord) {
+	if before := l.seen.Load(); before == nil || before.holder != r.HolderIdentity || !before.renewed.Equal(&r.RenewTime) {
+		l.seen.Store(&sighting{r.HolderIdentity, r.RenewTime, time.Now()})
+	}
+}
+
+// holder returns who has the Lease, as it is seen from here; "" for nobody, or where it was not renewed in its time.
+func (l *lease) holder() string {
+	if s := l.seen.Load(); s != nil && elapsed(s.at, time.Now()) < l.w.timing.lease {
+		return s.holder
+	}
+	return ""
 }
 
 // quiet takes what client-go logs by itself.
@@ -149,6 +173,9 @@ func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	r, raw, err := l.Interface.Get(ctx)
 	if sort := classify(err); sort != missing && ctx.Err() == nil {
 		l.w.told.result("lease", l.what("get"), err)
+	}
+	if err == nil {
+		l.see(r)
 	}
 	return r, raw, err
 }

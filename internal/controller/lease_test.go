@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
@@ -76,4 +77,24 @@ func TestLeaseThatMayBeReadAlone(t *testing.T) {
 	if len(*lines) != 1 || !strings.Contains((*lines)[0], "not allowed to update lease") {
 		t.Errorf("said is %q", *lines)
 	}
+}
+
+// TestHolder: who holds the Lease is known for as long as it is renewed in its time.
+func TestHolder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lease{w: &Writer{timing: timing{lease: 15 * time.Second}}}
+		for _, step := range []struct {
+			renews bool
+			want   string
+		}{{false, ""}, {true, "pod_1"}, {true, "pod_1"}, {false, "pod_1"}, {false, ""}, {true, "pod_1"}} {
+			if time.Sleep(10 * time.Second); step.renews {
+				l.see(&resourcelock.LeaderElectionRecord{HolderIdentity: "pod_1", RenewTime: metav1.Now()})
+			} else if s := l.seen.Load(); s != nil {
+				l.see(&resourcelock.LeaderElectionRecord{HolderIdentity: s.holder, RenewTime: s.renewed})
+			}
+			if got := l.holder(); got != step.want {
+				t.Errorf("%+v: %q holds it", step, got)
+			}
+		}
+	})
 }

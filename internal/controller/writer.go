@@ -209,6 +209,10 @@ func (w *Writer) Cluster() string { return w.opts.Cluster }
 // Leads reports whether this replica writes.
 func (w *Writer) Leads() bool { return w.leading() != nil }
 
+// Holder returns the identity of the replica that holds the Lease, as this one has seen it last: a host name, or that of a pod, an
+// underscore and a UID. "" is for nobody, or where nothing is known.
+func (w *Writer) Holder() string { return w.lease.holder() }
+
 // Cache returns the observer that the source of the cluster tells of its objects.
 func (w *Writer) Cache() *Cache { return &w.cache }
 

@@ -174,6 +174,7 @@ func TestOneWriter(t *testing.T) {
 	if two.leads() || len(two.writes()) > 0 {
 		t.Fatal("both write")
 	}
+	until(t, "the holder of the Lease", func() bool { return two.w.Holder() == one.w.opts.Identity })
 	// The first one's requests to its Lease fail from now on.
 	one.setBlock(func(req *http.Request) error {
 		if strings.Contains(req.URL.Path, "/leases") {

@@ -14,6 +14,7 @@ import (
 type HeldZone struct {
 	Origin string
 	Names  int       // how many would go, when that was decided
+	Since  time.Time // when the first of them was missed
 	Until  time.Time // when the last of them goes
 }
 
@@ -23,11 +24,14 @@ func (g *guard) show() {
 	for _, c := range g.clusters {
 		for origin, l := range c.losses {
 			z := zones[origin]
-			until := c.held.Add(g.period)
+			since, until := c.held, c.held.Add(g.period)
+			if z.Names > 0 && z.Since.Before(since) {
+				since = z.Since
+			}
 			if until.Before(z.Until) {
 				until = z.Until
 			}
-			zones[origin] = HeldZone{origin, z.Names + l.Gone, until}
+			zones[origin] = HeldZone{origin, z.Names + l.Gone, since, until}
 		}
 	}
 	list := slices.SortedFunc(maps.Values(zones), func(a, b HeldZone) int { return strings.Compare(a.Origin, b.Origin) })

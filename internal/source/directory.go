@@ -115,7 +115,7 @@ type directoryRun struct {
 func (r *directoryRun) refresh() {
 	changed, err := r.scan()
 	if err != nil {
-		r.opts.Stats.synced.Store(false)
+		r.opts.Stats.setSynced(false)
 		text := err.Error()
 		r.opts.Stats.problem.Store(&text)
 		if text != r.lost {
@@ -139,7 +139,7 @@ func (r *directoryRun) refresh() {
 	r.opts.Stats.event()
 	problem := r.problem()
 	r.opts.Stats.problem.Store(&problem)
-	r.opts.Stats.synced.Store(problem == "")
+	r.opts.Stats.setSynced(problem == "")
 }
 
 // publishNews publishes what there is, where it changed.

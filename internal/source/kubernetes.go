@@ -94,7 +94,7 @@ func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error 
 		return fmt.Errorf("set up the client of cluster %q: %w", k.opts.Cluster, err)
 	}
 	defer r.close()
-	defer r.opts.Stats.synced.Store(false)
+	defer r.opts.Stats.setSynced(false)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -195,5 +195,5 @@ func (r *kubernetesRun) updateStats() {
 	// All kinds count here, not only those that names come from.
 	synced := r.store.last != nil && !slices.Contains(r.store.last.Listings[:], api.NotListed)
 	r.mu.Unlock()
-	r.opts.Stats.synced.Store(synced && !r.troubles.any())
+	r.opts.Stats.setSynced(synced && !r.troubles.any())
 }

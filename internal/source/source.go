@@ -56,6 +56,7 @@ func logs(warnf, infof Logf) (_, _ Logf) {
 type Stats struct {
 	lastEvent atomic.Int64
 	synced    atomic.Bool
+	lost      atomic.Int64 // when synced became false; 0 for never
 	problem   atomic.Pointer[string]
 }
 
@@ -71,6 +72,21 @@ func (s *Stats) LastEvent() time.Time {
 // Synced reports whether everything is listed and nothing is known to stand in
 // the way of hearing about changes.
 func (s *Stats) Synced() bool { return s.synced.Load() }
+
+// setSynced notes whether that is so.
+func (s *Stats) setSynced(is bool) {
+	if was := s.synced.Swap(is); was && !is {
+		s.lost.Store(time.Now().UnixNano())
+	}
+}
+
+// Lost returns since when Synced is false; the zero time where it never was true.
+func (s *Stats) Lost() time.Time {
+	if n := s.lost.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
+}
 
 // Problem says what stands in the way of reading a directory of manifests, as the log has it; "" for nothing, and for other
 // sources.
