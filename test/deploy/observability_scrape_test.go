@@ -95,7 +95,7 @@ func startScraped(t *testing.T) (server, metrics string) {
 	server, metrics = fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t)), fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))
 	corefile := filepath.Join(dir, "Corefile")
 	boottest.ReplaceIn(t, "Corefile.example", corefile, ":1053", server[strings.LastIndex(server, ":"):], " examples/", " "+dir+"/examples/",
-		"    errors\n", "    errors\n    prometheus "+metrics+"\n", "        rname admin@example.com\n", "        rname admin@example.com\n        state "+dir+"/state\n")
+		":8090", fmt.Sprint(":", peertest.FreePort(t)), "    errors\n", "    errors\n    prometheus "+metrics+"\n", "        rname admin@example.com\n", "        rname admin@example.com\n        state "+dir+"/state\n")
 	boottest.RunCoreDNS(t, boottest.CoreDNS(t), corefile)
 	return server, metrics
 }

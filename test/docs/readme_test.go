@@ -83,7 +83,7 @@ func startExample(t *testing.T, targets string) string {
 	}
 	port := fmt.Sprint(peertest.FreePort(t))
 	corefile := filepath.Join(dir, "Corefile")
-	boottest.ReplaceIn(t, "Corefile.example", corefile, ":1053", ":"+port, " examples/", " "+dir+"/examples/")
+	boottest.ReplaceIn(t, "Corefile.example", corefile, ":1053", ":"+port, " examples/", " "+dir+"/examples/", ":8090", fmt.Sprint(":", peertest.FreePort(t)))
 	boottest.RunCoreDNS(t, boottest.CoreDNS(t), corefile)
 	addr := "127.0.0.1:" + port
 	for name, address := range map[string]string{"status.k.example.com.": "192.0.2.10", "wiki.apps.zone.example.org.": "192.0.2.60"} {
