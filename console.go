@@ -9,9 +9,12 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/coredns/coredns/plugin/pkg/reuseport"
 
@@ -57,6 +60,7 @@ func (s *server) openConsole(cfg *engine.Options) (*consoleServer, error) {
 func (s *consoleServer) run(ctx context.Context) {
 	end := context.AfterFunc(ctx, func() { _ = s.server.Close() })
 	defer end()
+	log.Infof("console: http://%s/", s.listener.Addr())
 	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		log.Warningf("console %s: not reachable any more: %v; queries are answered. Restart the server to have the console back",
 			s.listener.Addr(), err)
@@ -77,6 +81,9 @@ func (s *server) Look() (inspect.View, bool) {
 		return inspect.View{}, false
 	}
 	v := inspect.View{Snapshot: snap, Random: e.Random}
+	if p := e.Prober(); p != nil {
+		v.Since = p.Since
+	}
 	if b := s.blocks.Load(); b != nil {
 		v.LocatorOf = b.lent.locator
 	}
@@ -102,7 +109,17 @@ const (
 // Server implements console.Source.
 func (s *server) Server() console.Server {
 	e := s.engine
-	said := console.Server{Version: Version(), Ready: e.Ready(), Clusters: consoleClusters(e), Overrides: []string{}, FailOpens: []console.FailOpen{}, Held: []console.Held{}}
+	said := console.Server{
+		Version: Version(), Started: s.started.UTC(), Ready: e.Ready(), Clusters: consoleClusters(e), Overrides: []string{},
+		FailOpens: []console.FailOpen{}, Held: []console.Held{}, Events: s.news.events(), Since: make(map[string]time.Time),
+	}
+	said.Host, _ = os.Hostname()
+	said.Pod = os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+	for _, what := range []string{console.SinceUnread, console.SinceOverrides, console.SinceConflicts} {
+		if at := s.said.since.of(what); !at.IsZero() {
+			said.Since[what] = at.UTC()
+		}
+	}
 	if snap := e.Snapshot(); snap != nil {
 		for o := range snap.Objects().Overrides.All() {
 			if said.OverridesInForce++; said.OverridesInForce <= maxShownOverrides {
@@ -118,10 +135,10 @@ func (s *server) Server() console.Server {
 	open := e.FailingOpen()
 	said.FailingOpen = len(open)
 	for _, host := range slices.Sorted(maps.Keys(open))[:min(len(open), maxShownFailing)] {
-		said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host]})
+		said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host], Since: s.said.since.of(host).UTC()})
 	}
 	for _, z := range e.Held() {
-		said.Held = append(said.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Until: z.Until.UTC()})
+		said.Held = append(said.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Since: z.Since.UTC(), Until: z.Until.UTC()})
 	}
 	return said
 }
@@ -130,7 +147,9 @@ func (s *server) Server() console.Server {
 func consoleClusters(e *engine.Engine) []console.Cluster {
 	all := make(map[string]*console.Cluster)
 	for name, stats := range e.Reading() {
-		all[name] = &console.Cluster{Name: name, Synced: stats.Synced(), LastEvent: stats.LastEvent().UTC(), Problem: stats.Problem()}
+		all[name] = &console.Cluster{
+			Name: name, Synced: stats.Synced(), LastEvent: stats.LastEvent().UTC(), Lost: stats.Lost().UTC(), Problem: stats.Problem(),
+		}
 	}
 	for _, name := range e.Current().FromState {
 		if all[name] == nil {
@@ -141,6 +160,7 @@ func consoleClusters(e *engine.Engine) []console.Cluster {
 	for _, w := range e.Writers() {
 		if c := all[w.Cluster()]; c != nil {
 			c.Written, c.Leader, c.Backlog = true, w.Leads(), w.Backlog()
+			c.Writer, _, _ = strings.Cut(w.Holder(), "_")
 		}
 	}
 	list := make([]console.Cluster, 0, len(all))
@@ -148,6 +168,80 @@ func consoleClusters(e *engine.Engine) []console.Cluster {
 		list = append(list, *all[name])
 	}
 	return list
+}
+
+// marks are since when something is so: what console.Server.Since has, and hosts that fail open. Any goroutine may use them.
+type marks struct {
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+// set notes that something is so, or not.
+func (m *marks) set(what string, is bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, was := m.since[what]; is && !was {
+		if m.since == nil {
+			m.since = make(map[string]time.Time)
+		}
+		m.since[what] = time.Now()
+	} else if !is {
+		delete(m.since, what)
+	}
+}
+
+// of returns since when something is so; zero where it is not.
+func (m *marks) of(what string) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.since[what]
+}
+
+// news is a log that keeps its last lines for the console. Any goroutine may use it.
+type news struct {
+	engine.Logger
+	mu   sync.Mutex
+	last []console.Event // the newest last
+}
+
+// maxNews is how many lines are kept.
+const maxNews = 50
+
+func (n *news) keep(warning bool, format string, args []any) {
+	text := api.Cut(fmt.Sprintf(format, args...), maxText)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.last) == maxNews {
+		n.last = append(n.last[:0], n.last[1:]...)
+	}
+	n.last = append(n.last, console.Event{At: time.Now().UTC(), Warning: warning, Text: text})
+}
+
+// events returns the lines, the newest first.
+func (n *news) events() []console.Event {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := append([]console.Event{}, n.last...)
+	slices.Reverse(all)
+	return all
+}
+
+// Infof implements engine.Logger.
+func (n *news) Infof(format string, args ...any) {
+	n.keep(false, format, args)
+	n.Logger.Infof(format, args...)
+}
+
+// Warningf implements engine.Logger.
+func (n *news) Warningf(format string, args ...any) {
+	n.keep(true, format, args)
+	n.Logger.Warningf(format, args...)
+}
+
+// Errorf implements engine.Logger.
+func (n *news) Errorf(format string, args ...any) {
+	n.keep(true, format, args)
+	n.Logger.Errorf(format, args...)
 }
 
 // trimName returns a name without its final dot, but for the root.

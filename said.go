@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -19,8 +23,13 @@ type said struct {
 	published                             func() // is told of each snapshot
 	log                                   logger
 	objects, zones, hosts, targets, words bounded
-	// overrides are those that were looked through last. Only the compiling goroutine uses it.
+	since                                 marks
+	// ask begins a command that asks this server; nil or "" where nobody can say.
+	ask atomic.Pointer[string]
+	// overrides are those that were looked through last, and begun is true once it was said what was read. Only the compiling
+	// goroutine uses them.
 	overrides *api.Overrides
+	begun     bool
 }
 
 // logger takes lines of the log.
@@ -93,7 +102,51 @@ func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
 	s.openZones(before, now)
 	s.standIns(before, now)
 	s.unmet(now)
+	s.begin(now)
+	s.since.set(console.SinceUnread, now.UnreadOwners() > 0)
+	s.since.set(console.SinceConflicts, slices.ContainsFunc(now.Zones(), func(z *records.Zone) bool { return z.Conflicts > 0 }))
+	s.since.set(console.SinceOverrides, len(slices.Collect(now.Objects().Overrides.All())) > 0)
 	s.published()
+}
+
+// begin says once what was read, and what to ask.
+func (s *said) begin(now *records.Snapshot) {
+	if s.begun || !listed(now, api.Kind.HoldsNames) {
+		return
+	}
+	s.begun = true
+	var clusters []string
+	for _, c := range now.Objects().Clusters {
+		clusters = append(clusters, fmt.Sprintf("%q", c.Name))
+	}
+	names := 0
+	for _, z := range now.Zones() {
+		names += z.Listed
+	}
+	line := fmt.Sprintf("read %s %s: %d %s in %d %s", inspect.Plural(len(clusters), "cluster"), cmp.Or(strings.Join(clusters, ", "), "none"),
+		names, inspect.Plural(names, "name"), len(now.Zones()), inspect.Plural(len(now.Zones()), "zone"))
+	if ask := s.ask.Load(); ask != nil && *ask != "" {
+		line += ". Ask: " + *ask + " " + toAsk(now)
+	}
+	s.log.Infof("%s", line)
+}
+
+// toAsk returns a name with addresses, of the first ones; a zone where there is none.
+func toAsk(now *records.Snapshot) string {
+	left := 100
+	for _, z := range now.Zones() {
+		for n := range now.Names(z, "", nil) {
+			if strings.HasPrefix(n.Name, "*") || n.Hidden != "" {
+				continue
+			}
+			if left--; slices.Contains(n.Types, "A") || slices.Contains(n.Types, "CNAME") {
+				return n.Name
+			} else if left == 0 {
+				return z.Origin() + " SOA"
+			}
+		}
+	}
+	return ". SOA"
 }
 
 // faults writes one line for each object that is not served in full, and was not for another reason in the snapshot before, which
@@ -249,6 +302,7 @@ func (s *said) unmet(now *records.Snapshot) {
 
 // FailOpen implements engine.Listener.
 func (s *said) FailOpen(host, whom string) {
+	s.since.set(host, whom != "")
 	if whom == "" {
 		s.tell(&s.hosts, "host %q: recovered: a target is up", host)
 	} else {

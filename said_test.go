@@ -207,3 +207,38 @@ func TestZonesOnce(t *testing.T) {
 		before = snap
 	}
 }
+
+// TestNews: what was read is said once, with a name to ask, and the last lines of the log are kept.
+func TestNews(t *testing.T) {
+	log := new(lines)
+	n := &news{Logger: &errorLines{log}}
+	s, dig := newSaid(n, func() {}), "dig @127.0.0.1 -p 1053"
+	s.ask.Store(&dig)
+	snap, _ := compiled(t, nil, gatewayJSON("p", `{"name": "l", "hostname": "a.example.com"}`, `{"value": "192.0.2.3"}`), policyJSON("p", ""))
+	s.Published(nil, snap, 0)
+	s.Published(snap, snap, 0)
+	begins := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(line, "read ") })
+	if want := []string{`read cluster "c": 3 names in 1 zone. Ask: dig @127.0.0.1 -p 1053 a.example.com`}; !slices.Equal(begins, want) {
+		t.Errorf("logged %q, want %q", begins, want)
+	}
+	for i := range 2 * maxNews {
+		n.Warningf("line %d", i)
+	}
+	if all := n.events(); len(all) != maxNews || all[0].Text != "line 99" || all[49].Text != "line 50" || !all[0].Warning {
+		t.Errorf("%d lines are kept: %+v", len(all), all)
+	}
+	s.FailOpen("a.example.com", "all clients")
+	began := s.since.of("a.example.com")
+	s.FailOpen("a.example.com", "some clients")
+	if began.IsZero() || s.since.of("a.example.com") != began {
+		t.Error("the host fails open since another time")
+	}
+	if s.FailOpen("a.example.com", ""); !s.since.of("a.example.com").IsZero() {
+		t.Error("it still does")
+	}
+}
+
+// errorLines takes errors too.
+type errorLines struct{ *lines }
+
+func (l *errorLines) Errorf(format string, args ...any) { l.Infof(format, args...) }

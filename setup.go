@@ -1,14 +1,17 @@
 package kuadrant
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
@@ -17,6 +20,7 @@ import (
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/metadata"
+	"github.com/coredns/coredns/plugin/pkg/transport"
 	"github.com/coredns/coredns/plugin/transfer"
 	"github.com/miekg/dns"
 )
@@ -62,6 +66,7 @@ func setup(c *caddy.Controller) error {
 			inst.blocks.lent.lend(b.ZoneSet, k.geoip)
 			inst.config.Lent = true
 		}
+		inst.blocks.ask = cmp.Or(inst.blocks.ask, digOf(cfg))
 	})
 	c.OnStartup(func() error {
 		if t, ok := cfg.Handler("transfer").(interface{ Notify(zone string) error }); ok {
@@ -73,6 +78,20 @@ func setup(c *caddy.Controller) error {
 		return atStart(b, cfg, inst.config)
 	})
 	return nil
+}
+
+// digOf begins a command that asks a server block; "" for one that does not speak plain DNS.
+func digOf(cfg *dnsserver.Config) string {
+	if cfg.Transport != transport.DNS {
+		return ""
+	}
+	host := "127.0.0.1"
+	if len(cfg.ListenHosts) > 0 {
+		if addr, err := netip.ParseAddr(cfg.ListenHosts[0]); err == nil && !addr.IsUnspecified() {
+			host = addr.String()
+		}
+	}
+	return "dig @" + host + " -p " + cfg.Port
 }
 
 // alive returns what reports whether CoreDNS has the instance that is being set
@@ -167,6 +186,9 @@ func (nobodyOverTCP) RemoteAddr() net.Addr { return new(net.TCPAddr) }
 // engine's or the notifier's.
 type server struct {
 	engine   *engine.Engine
+	said     *said
+	news     *news
+	started  time.Time
 	notifier *notifier      // tells secondaries of changes
 	console  *consoleServer // nil where the Corefile says nothing of one
 	shown    engine.Console // what it was made of
@@ -184,12 +206,15 @@ type serverBlocks struct {
 	signings []*signing
 	// listeners are the transfer plugins.
 	listeners []*listening
+	// ask begins a command that asks the first server block; "" where that speaks no plain DNS.
+	ask string
 }
 
 func newServer() *server {
-	s := new(server)
+	s := &server{news: &news{Logger: log}, started: time.Now()}
 	s.notifier = newNotifier(func() *records.Snapshot { return s.engine.Snapshot() })
-	s.engine = engine.New(log, newSaid(log, s.notifier.ring))
+	s.said = newSaid(s.news, s.notifier.ring)
+	s.engine = engine.New(s.news, s.said)
 	return s
 }
 
@@ -205,6 +230,7 @@ func (s *server) configure(i *instance) (err error) {
 			return err
 		}
 	}
+	s.said.ask.Store(&i.blocks.ask)
 	runs := engine.Parts{s.notifier: s.notifier.run}
 	if console != nil {
 		runs[console] = console.run

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -69,6 +70,18 @@ type CheckState struct {
 	// Failures and Successes are those in a row, up to 4095.
 	Failures  int `json:"failures"`
 	Successes int `json:"successes"`
+	// Since is since when the state is so, where somebody knows: a snapshot does not.
+	Since time.Time `json:"since,omitzero"`
+
+	of *health.Target // nil for none
+}
+
+// Key returns the key of the target that is checked; "" for none.
+func (c *CheckState) Key() string {
+	if c.of == nil {
+		return ""
+	}
+	return c.of.Key()
 }
 
 // explainer knows what the cells of one owner's members belong to.
@@ -200,7 +213,7 @@ func (x *explainer) checksBeneath(address string) (all []CheckState) {
 func (x *explainer) check(cell *health.Cell, w health.Word) CheckState {
 	c := StateOf(w)
 	if t := x.targets[cell]; t != nil {
-		c.Target, c.Host = t.URL(), t.Host
+		c.Target, c.Host, c.of = t.URL(), t.Host, t
 	} else {
 		c.Pending = false // the status of a probe, which others write
 	}

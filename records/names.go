@@ -1,6 +1,7 @@
 package records
 
 import (
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
@@ -14,6 +15,9 @@ type (
 
 // What is checked: see package pool.
 type Checks = pool.Checks
+
+// ReasonUnlocated is Trouble.Reason of objects whose geo codes count for nothing, as nothing finds clients.
+const ReasonUnlocated = endpoint.ReasonUnlocated
 
 // What is said of objects: see package status.
 type (

@@ -93,7 +93,7 @@ func TestCommands(t *testing.T) {
 		{"explain a.example.org " + example, 2, []string{"name: a.example.org lies in no zone that is served here: the zones are"}},
 		{"explain shop " + example, 2, []string{"; near it: shop.k.example.com, shop.zone.example.org\n"}},
 		{"explain shop.k.exmaple.com " + example, 2, []string{"; near it: shop.k.example.com\n"}},
-		{"explain shop.k.example.com --from AQ " + example, 2, []string{"--from: the geo databases have no network of AQ"}},
+		{"explain shop.k.example.com --from AQ " + example, 0, []string{"for a client in AQ, GEO-AN"}},
 		{"explain shop.k.example.com --from uk " + example, 2, []string{`the geo code "uk" matches no client: `, "GB"}},
 		{"explain x --zone x -f examples/eu --from FR", 2, []string{"there is no geo database to find a network of FR in"}},
 		{"explain shop.k.example.com --type NONE " + example, 2, []string{`--type: "NONE" is not a type`}},

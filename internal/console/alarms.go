@@ -1,7 +1,6 @@
 package console
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,13 +13,20 @@ import (
 type alarm struct {
 	Grave     string // "grave" where users notice, or will; else ""
 	Head, Why string
-	Items     []alarmItem
+	// Since is when it began: of several items, the first; zero where nobody knows. Runbook is a section of docs/runbooks.md,
+	// and Command something to look with; "" for none.
+	Since            time.Time
+	Runbook, Command string
+	Items            []alarmItem
 	// Rest is how many there are besides, and All the page that has them; "" for none.
 	Rest int
 	All  string
 }
 
-type alarmItem struct{ Text, Link, More string }
+type alarmItem struct {
+	Text, Link, More string
+	Since            time.Time // zero where nobody knows
+}
 
 // mostItems is how many things of one kind the first page names.
 const mostItems = 8
@@ -28,49 +34,112 @@ const mostItems = 8
 // grave is alarm.Grave of what users notice.
 const grave = "grave"
 
+// runbooks is where the runbooks are.
+const runbooks = "https://github.com/coredns-kuadrant/kuadrant/blob/main/docs/runbooks.md#"
+
+// command returns a command as a shell takes it.
+func command(words ...string) string {
+	for i, w := range words {
+		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(plainRunes, r) }) {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// plainRunes mean nothing to a shell.
+const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:/[]"
+
+// kdns returns a command that asks this console; words are what follows its name.
+func (o *overview) kdns(words ...string) string {
+	words = append([]string{"kdns"}, append(words, "--server", o.url)...)
+	if o.token {
+		words = append(words, "--token-file", "FILE")
+	}
+	return command(words...)
+}
+
+// curl returns a command that shows how the server is.
+func (o *overview) curl() string { return command("curl", "-sS", o.url+PathServer) }
+
 // alarmsOf adds what is wrong with a server, the gravest first.
 func (o *overview) alarmsOf(now time.Time) {
 	s := &o.Server
 	o.readyAlarm()
-	o.add(s.FailingOpen, alarm{
-		Grave: grave, Head: plural(s.FailingOpen, "name") + " with nothing up", All: pathOf("/names", "state", inspect.StateFailing),
-		Why: "Clients get addresses that are down, as there are no others.",
-		Items: items(s.FailOpens, func(f FailOpen) alarmItem {
-			return alarmItem{f.Host, pathOf("/name", "name", f.Host), f.Whom}
-		}),
-	})
-	o.add(s.UnreadOwners, alarm{
-		Grave: grave, Head: plural(s.UnreadOwners, "name") + " whose owners cannot be read",
-		Why:   "It is on record whose they are. What only the owner knows is answered with SERVFAIL until its cluster or kind can be read.",
-		Items: append([]alarmItem{}, o.unread...),
-	})
-	away := slices.DeleteFunc(slices.Clone(s.Clusters), func(c Cluster) bool { return c.Synced })
-	o.add(len(away), alarm{
-		Head: "Clusters that are not read in full", All: "#clusters",
-		Why:   "What was known of them last is answered. Changes there are not seen until they can be read again.",
-		Items: items(away, clusterItem),
-	})
+	o.failOpenAlarm()
+	o.unreadAlarm()
+	o.clusterAlarm()
 	o.heldAlarm(now)
-	o.targetAlarm(o.Targets["down"], o.Targets["unknown"])
+	o.targetAlarm()
 	if s.Overdue > lateChecks {
 		o.add(1, alarm{
-			Head: "Checks are late",
+			Head: "Checks are late", Since: now.Add(-time.Duration(s.Overdue * float64(time.Second))), Runbook: "kuadrantprobesoverdue",
+			Command: o.kdns("list", "targets"),
 			Why: "The one that has waited longest is " + plural(int(s.Overdue), "second") +
 				" past its time. What is down leaves the answers late.",
 		})
 	}
 	o.add(s.OverridesInForce, alarm{
-		Head:  plural(s.OverridesInForce, "override") + " in force",
+		Head: plural(s.OverridesInForce, "override") + " in force", Since: s.Since[SinceOverrides], Command: o.curl(),
 		Why:   "What the operator's file says goes before what is found, until it is taken out there.",
 		Items: items(s.Overrides, func(text string) alarmItem { return alarmItem{Text: text} }),
 	})
 	if s.TokenProblem != "" {
-		o.add(1, alarm{Head: "The console's token cannot be read", Why: "The previous token stays in force: " + s.TokenProblem + "."})
+		o.add(1, alarm{
+			Head: "The console's token cannot be read", Why: "The previous token stays in force: " + s.TokenProblem + ".", Since: o.tokenBad,
+		})
 	}
 	if o.troubles != nil {
 		o.troubleAlarms(o.troubles)
 	}
 	slices.SortStableFunc(o.Alarms, func(a, b alarm) int { return len(b.Grave) - len(a.Grave) })
+}
+
+// failOpenAlarm says which names have nothing up.
+func (o *overview) failOpenAlarm() {
+	s := &o.Server
+	a := alarm{
+		Grave: grave, Head: plural(s.FailingOpen, "name") + " with nothing up", All: pathOf("/names", "state", inspect.StateFailing),
+		Why: "No target of theirs is up. Clients get addresses that are down, as there are no others.", Runbook: "kuadranthostdown",
+		Items: items(s.FailOpens, func(f FailOpen) alarmItem {
+			return alarmItem{f.Host, pathOf("/name", "name", f.Host), f.Whom, f.Since}
+		}),
+	}
+	if len(s.FailOpens) > 0 {
+		a.Command = o.kdns("explain", s.FailOpens[0].Host)
+	}
+	o.add(s.FailingOpen, a)
+}
+
+// unreadAlarm says which names belong to objects that cannot be read.
+func (o *overview) unreadAlarm() {
+	a := alarm{
+		Grave: grave, Head: plural(o.Server.UnreadOwners, "name") + " whose owners cannot be read",
+		Why: "It is on record whose they are. What only the owner knows is answered with SERVFAIL until its cluster or kind can be " +
+			"read.",
+		Since: o.Server.Since[SinceUnread], Runbook: "kuadrantunreadowners", Command: o.curl(), Items: append([]alarmItem{}, o.unread...),
+	}
+	if len(o.unread) > 0 {
+		a.Command = o.kdns("explain", o.unread[0].Text)
+	}
+	o.add(o.Server.UnreadOwners, a)
+}
+
+// clusterAlarm says which clusters are not read in full.
+func (o *overview) clusterAlarm() {
+	away := slices.DeleteFunc(slices.Clone(o.Server.Clusters), func(c Cluster) bool { return c.Synced })
+	a := alarm{
+		Head: "Clusters that are not read in full", All: "#clusters", Runbook: "kuadrantsourcenotsynced",
+		Why:   "What was known of them last is answered. Changes there are not seen until they can be read again.",
+		Items: items(away, o.clusterItem),
+	}
+	if len(away) > 0 {
+		a.Command = o.curl()
+		if away[0].Problem == "" { // no directory
+			a.Command = command("kubectl", "--context", away[0].Name, "get", "--raw", "/readyz")
+		}
+	}
+	o.add(len(away), a)
 }
 
 // lateChecks is how many seconds checks may be late, as the alert KuadrantProbesOverdue has it.
@@ -83,6 +152,13 @@ func (o *overview) add(n int, a alarm) {
 	}
 	if a.Items != nil {
 		a.Rest = n - len(a.Items)
+	}
+	if a.Since.IsZero() {
+		for _, i := range a.Items {
+			if !i.Since.IsZero() && (a.Since.IsZero() || i.Since.Before(a.Since)) {
+				a.Since = i.Since
+			}
+		}
 	}
 	o.Alarms = append(o.Alarms, a)
 }
@@ -114,25 +190,29 @@ func (o *overview) readyAlarm() {
 	case s.Ready:
 	case s.Snapshot.IsZero():
 		o.add(1, alarm{
-			Grave: grave, Head: "Nothing is known yet",
+			Grave: grave, Head: "Nothing is known yet", Since: s.Started, Runbook: "kuadrantnotready", Command: o.curl(),
 			Why: "The objects are being listed. Until then queries are answered with SERVFAIL, and /ready says no. The log of the server " +
 				"says what is missing.",
 		})
 	default:
 		o.add(1, alarm{
-			Grave: grave, Head: "The server is not ready",
+			Grave: grave, Head: "The server is not ready", Since: s.Started, Runbook: "kuadrantnotready", Command: o.curl(),
 			Why: "Too little is known to answer for all clusters, or the first checks have not ended. Until then /ready says no, so that " +
 				"queries go to other servers.",
 		})
 	}
 }
 
-func clusterItem(c Cluster) alarmItem {
+func (o *overview) clusterItem(c Cluster) alarmItem {
 	more := "last heard " + stamp(c.LastEvent)
 	if c.Problem != "" {
 		more += ": " + c.Problem
 	}
-	return alarmItem{Text: c.Name, More: more}
+	since := c.Lost
+	if since.IsZero() {
+		since = o.Server.Started
+	}
+	return alarmItem{Text: c.Name, More: more, Since: since}
 }
 
 func (o *overview) heldAlarm(now time.Time) {
@@ -142,56 +222,68 @@ func (o *overview) heldAlarm(now time.Time) {
 	for _, h := range held {
 		names += h.Names
 	}
-	o.add(len(held), alarm{
+	a := alarm{
 		Head: "Removals are held back: " + plural(names, "name") + " in " + plural(len(held), "zone"), All: "#zones",
 		Why: "Objects are missing whose deletion nobody has reported. They go at the time that is named, unless they are " +
 			"back by then.",
+		Runbook: "kuadrantheldremovals",
 		Items: items(held, func(h Held) alarmItem {
-			return alarmItem{h.Zone, pathOf("/names", "zone", h.Zone), plural(h.Names, "name") + " until " + stamp(h.Until) + ", " +
-				inTime(h.Until.Sub(now))}
+			return alarmItem{h.Zone, pathOf("/names", "zone", h.Zone), plural(h.Names, "name") + " until " + stamp(h.Until) + ", in " +
+				lasting(h.Until.Sub(now)), h.Since}
 		}),
-	})
-}
-
-// inTime says how long there is until something, to the minute.
-func inTime(left time.Duration) string {
-	switch minutes := int(left.Round(time.Minute).Minutes()); {
-	case left <= 0:
-		return "now"
-	case minutes == 0:
-		return "in less than a minute"
-	case minutes < 60:
-		return "in " + plural(minutes, "minute")
-	default:
-		return fmt.Sprintf("in %d h %d min", minutes/60, minutes%60)
 	}
+	if len(held) > 0 {
+		a.Command = o.kdns("list", "names", "--in", held[0].Zone)
+	}
+	o.add(len(held), a)
 }
 
-func (o *overview) targetAlarm(down, unknown int) {
+// targetAlarm says which targets are down, or not decided.
+func (o *overview) targetAlarm() {
+	if o.Targets == nil {
+		return
+	}
+	down, unknown := o.Targets.Counts["down"], o.Targets.Counts["unknown"]
 	a := alarm{
-		Head: plural(down, "target") + " down", All: pathOf("/targets", "state", "down"), Rest: down + unknown,
-		Why: "A name with others that are up is answered with these.",
+		Head: plural(down, "target") + " down", All: pathOf("/targets", "state", "down"), Command: o.kdns("list", "targets", "--state", "down"),
+		Why: "Checks of them fail. A name with others that are up is answered with these.", Runbook: "kuadranttargetdown",
 	}
 	switch {
 	case down == 0:
 		a.Head, a.All = plural(unknown, "target")+" not decided", pathOf("/targets", "state", "unknown")
+		a.Why, a.Runbook = "Checks have failed, and not often enough to decide.", "kuadranttargetsunknown"
+		a.Command = o.kdns("list", "targets", "--state", "unknown")
 	case unknown > 0:
 		a.Head, a.All = a.Head+", "+plural(unknown, "target")+" not decided", "/targets" // the worst first
 	}
+	bad := slices.DeleteFunc(slices.Clone(o.Targets.Targets), func(t inspect.Target) bool { return t.Pending || t.State == "up" })
+	a.Items = items(bad, func(t inspect.Target) alarmItem {
+		more := inspect.ClassText(t.State)
+		if t.Reason != "" {
+			more += ", " + t.Reason
+		}
+		return alarmItem{t.Target + " of " + t.Host, pathOf("/name", "name", t.Host), more, t.Since}
+	})
 	o.add(down+unknown, a)
 }
 
 func (o *overview) troubleAlarms(t *inspect.Troubles) {
 	o.add(t.AllConflicts, alarm{
 		Head: plural(t.AllConflicts, "conflict"), Why: "An object wants a name that another one has. The older one keeps it.",
+		Since: o.Server.Since[SinceConflicts], Runbook: "kuadrantconflictsgrowing", Command: o.kdns("list", "conflicts"),
 		All: "/conflicts", Items: items(t.Conflicts, func(c records.Conflict) alarmItem {
-			return alarmItem{c.Name, pathOf("/name", "name", c.Name), "wanted by " + inspect.ObjectText(c.Loser)}
+			return alarmItem{Text: c.Name, Link: pathOf("/name", "name", c.Name), More: "wanted by " + inspect.ObjectText(c.Loser)}
 		}),
 	})
+	unlocated := slices.DeleteFunc(slices.Clone(t.Objects), func(o records.Trouble) bool { return o.Reason != records.ReasonUnlocated })
+	object := func(o records.Trouble) alarmItem { return alarmItem{Text: inspect.ObjectText(o.Object), More: o.Why} }
+	o.add(len(unlocated), alarm{
+		Head: "Geo codes count for nothing", Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects",
+		Why:   "Nothing finds clients here, so everybody gets the default. Write geoip FILE or nets FILE into the Corefile.",
+		Items: items(unlocated, func(o records.Trouble) alarmItem { return alarmItem{Text: inspect.ObjectText(o.Object)} }),
+	})
 	o.add(t.AllObjects, alarm{
-		Head: plural(t.AllObjects, "object") + " not served in full", Why: "Their status says the same.",
-		All: "/conflicts#objects", Items: items(t.Objects, func(o records.Trouble) alarmItem {
-			return alarmItem{Text: inspect.ObjectText(o.Object), More: o.Why}
-		}),
+		Head: plural(t.AllObjects, "object") + " not served in full", Why: "Each has what is not served, and why, in its status too.",
+		Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects", Items: items(t.Objects, object),
 	})
 }

@@ -83,7 +83,7 @@ func checkTable(t *testing.T, lists map[string]map[string]bool, seen map[reflect
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous {
 			key = "the fields of [" + f.Name + "](#" + strings.ToLower(f.Name) + ")"
-		} else if key == "-" {
+		} else if key == "-" || !f.IsExported() {
 			continue
 		}
 		if fields[key] = true; !lists[of.Name()][key] {

@@ -25,8 +25,12 @@ type Source interface {
 
 // Server is how a server is, at one moment.
 type Server struct {
-	// Version is that of the plugin.
-	Version string `json:"version"`
+	// Version is that of the plugin. Host is the name of the machine; with Pod, that of the pod in Kubernetes. Started is
+	// when the server began.
+	Version string    `json:"version"`
+	Host    string    `json:"host"`
+	Pod     bool      `json:"pod,omitempty"`
+	Started time.Time `json:"started,omitzero"`
 	// Ready is what /ready of CoreDNS says of the plugin. Snapshot is when what queries are answered
 	// from was made; zero before there is something.
 	Ready    bool      `json:"ready"`
@@ -51,6 +55,25 @@ type Server struct {
 	OverridesInForce int      `json:"overridesInForce"`
 	// TokenProblem says why the file with the console's token cannot be used, so that the token of before counts on.
 	TokenProblem string `json:"tokenProblem,omitempty"`
+	// Since is since when something is so: unreadOwners, overrides, conflicts. What is not so is missing.
+	Since map[string]time.Time `json:"since"`
+	// Events are the last lines of the plugin's log, the newest first.
+	Events []Event `json:"events"`
+}
+
+// The keys of Server.Since.
+const (
+	SinceUnread    = "unreadOwners"
+	SinceOverrides = "overrides"
+	SinceConflicts = "conflicts"
+)
+
+// Event is one line of the log.
+type Event struct {
+	// At is when it was written. Text is what it says. Warning is true for what somebody should look at.
+	At      time.Time `json:"at"`
+	Text    string    `json:"text"`
+	Warning bool      `json:"warning,omitempty"`
 }
 
 // PreviewRequest is a set of manifests, and how they would be applied.
@@ -66,34 +89,39 @@ type PreviewRequest struct {
 type Cluster struct {
 	// Name is as the Corefile, or a Secret, has it.
 	Name string `json:"name"`
-	// Synced is true while everything is listed and followed; LastEvent is when anything was heard;
-	// zero for never.
+	// Synced is true while everything is listed and followed, and Lost is when that ended last; LastEvent is when anything
+	// was heard. They are missing for never.
 	Synced    bool      `json:"synced"`
+	Lost      time.Time `json:"lost,omitzero"`
 	LastEvent time.Time `json:"lastEvent,omitzero"`
 	// Problem says what stands in the way, where the cluster is a directory of manifests.
 	Problem string `json:"problem,omitempty"`
 	// FromState is true while something is answered from the state on disk.
 	FromState bool `json:"fromState,omitempty"`
-	// Written is true where this server may write back; Leader is true while it does. Backlog is how many objects are to be
-	// looked at for that.
-	Written bool `json:"written"`
-	Leader  bool `json:"leader"`
-	Backlog int  `json:"backlog"`
+	// Written is true where this server may write back; Leader is true while it does. Writer is the host or pod that holds
+	// the Lease, as far as this server sees; "" for nobody known. Backlog is how many objects are to be looked at.
+	Written bool   `json:"written"`
+	Leader  bool   `json:"leader"`
+	Writer  string `json:"writer,omitempty"`
+	Backlog int    `json:"backlog"`
 }
 
 // FailOpen is one host for which nothing is up.
 type FailOpen struct {
 	// Host is its name.
 	Host string `json:"host"`
-	// Whom says who gets what is down: "all clients", or some.
-	Whom string `json:"whom"`
+	// Whom says who gets what is down: "all clients", or some. Since is when that began.
+	Whom  string    `json:"whom"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Held is what is held back of one zone.
 type Held struct {
-	// Zone is its name. Names is how many names in it have something that is held back. Until is when that goes.
+	// Zone is its name. Names is how many names in it have something that is held back. Since is when that was missed first,
+	// and Until when it goes.
 	Zone  string    `json:"zone"`
 	Names int       `json:"names"`
+	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until"`
 }
 
@@ -129,7 +157,7 @@ type console struct {
 	Options
 	load     *load
 	troubles memo[*inspect.Troubles]
-	targets  memo[map[string]int]
+	targets  memo[*inspect.TargetPage]
 }
 
 // Timeouts and sizes of the server that HTTPServer makes.

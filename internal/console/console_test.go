@@ -41,8 +41,8 @@ func (s *someServer) Server() Server {
 		return *s.says
 	}
 	return Server{
-		Version: "v1", Ready: !s.unread, FailOpens: []FailOpen{{"a.example.com", "all clients"}}, FailingOpen: 12,
-		Held:     []Held{{"example.com", 3, time.Unix(1e9, 0)}},
+		Version: "v1", Ready: !s.unread, FailOpens: []FailOpen{{Host: "a.example.com", Whom: "all clients"}}, FailingOpen: 12,
+		Held:     []Held{{Zone: "example.com", Names: 3, Until: time.Unix(1e9, 0)}},
 		Clusters: []Cluster{{Name: "c", Synced: true}, {Name: "<b>", LastEvent: time.Unix(1e9, 0)}}, UnreadOwners: 2,
 	}
 }
@@ -108,7 +108,7 @@ func TestPages(t *testing.T) {
 	for path, wants := range map[string][]string{
 		"/": {
 			"12 names with nothing up", `href="/name?name=a.example.com"`,
-			"3 names until 2001-09-09 01:46:40 UTC, now", "2 names whose owners cannot be read", "&lt;b&gt;", "1 conflict",
+			"3 names until 2001-09-09 01:46:40 UTC, in &lt; 1 min", "2 names whose owners cannot be read", "&lt;b&gt;", "1 conflict",
 			"wanted by DNSPolicy m/late of cluster c",
 		},
 		"/names":                     {"a.example.com", "*.b.example.com", "1 contend"},

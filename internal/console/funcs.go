@@ -1,8 +1,11 @@
 package console
 
 import (
+	"cmp"
 	"html/template"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -10,6 +13,14 @@ import (
 
 // funcs are what templates can call.
 var funcs = template.FuncMap{
+	"ago":     func(t time.Time) string { return lasting(time.Since(t)) },
+	"since":   since,
+	"who":     who,
+	"runbook": func(section string) string { return runbooks + section },
+	"runs":    runs,
+	"places":  inspect.CountryNames,
+	"stamped": func(t time.Time) bool { return !t.IsZero() && t.Unix() > 0 },
+	"rfc":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"glyph":   glyph,
 	"class":   inspect.ClassText,
 	"word":    inspect.WordText,
@@ -43,6 +54,10 @@ var funcs = template.FuncMap{
 	"mapbox":  func() string { return worldMap().box },
 	"lands":   func() []string { return worldMap().lands },
 	"drawn":   drawn,
+	"instead": inPlaceOf,
+	"from": func(w *inspect.World, code string) string {
+		return pathOf("/explain", "name", w.Name, "type", w.Type, "from", code)
+	},
 }
 
 // glyph returns a sign for a class, so that colour is not all that tells them apart.
@@ -58,6 +73,43 @@ func glyph(class string) string {
 		return "▽"
 	}
 	return "✕"
+}
+
+// since returns since when an address is down or not decided: as its first check is that is.
+func since(a records.AddressState) (at time.Time) {
+	for _, c := range a.Checks {
+		if c.State == a.Class && !c.Since.IsZero() && (at.IsZero() || c.Since.Before(at)) {
+			at = c.Since
+		}
+	}
+	return at
+}
+
+// who names a member as people know it: by its Gateway, or else its object, and the cluster.
+func who(o records.Object, gateway string) string {
+	name := cmp.Or(gateway, o.Name)
+	if o.Cluster == "" {
+		return name
+	}
+	return name + " in " + o.Cluster
+}
+
+// runs says where the server runs, and what it reads.
+func runs(s *Server) string {
+	const named = 3 // of more clusters, it says how many
+	var names []string
+	for _, c := range s.Clusters {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	text := map[bool]string{true: "pod ", false: "host "}[s.Pod] + s.Host
+	switch n := len(names); {
+	case n > named:
+		text += " · " + plural(n, "cluster")
+	case n > 0:
+		text += " · " + inspect.Plural(n, "cluster") + " " + strings.Join(names, ", ")
+	}
+	return text
 }
 
 // upperFirst returns a sentence that begins with a capital letter.

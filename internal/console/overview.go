@@ -22,10 +22,13 @@ type overview struct {
 	// are besides.
 	Zones     []inspect.Zone
 	MoreZones int
-	Targets   map[string]int // by state
+	Targets   *inspect.TargetPage // the worst; nil before anything is known
 
 	unread   []alarmItem
 	troubles *inspect.Troubles
+	url      string    // the console's
+	token    bool      // it asks for one
+	tokenBad time.Time // since when the token cannot be read
 }
 
 // mostZones is how many zones the first page has.
@@ -37,7 +40,10 @@ func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
 		failError(w, r, err)
 		return
 	}
-	o := overview{Server: c.server()}
+	o := overview{Server: c.Source.Server(), url: "http://" + r.Host, token: c.Token != nil}
+	if c.Token != nil {
+		o.Server.TokenProblem, o.tokenBad = c.Token.problem()
+	}
 	v, known := c.Source.Look()
 	if known {
 		if err := c.survey(&o, v); err != nil {
@@ -55,18 +61,19 @@ func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
 func (c *console) survey(o *overview, v inspect.View) (err error) {
 	o.Known = true
 	o.Zones = v.Zones()
+	slices.SortStableFunc(o.Server.Clusters, func(a, b Cluster) int { return cmp.Compare(btoi(a.Synced), btoi(b.Synced)) })
 	slices.SortStableFunc(o.Zones, func(a, b inspect.Zone) int { return cmp.Compare(noteworthy(&b), noteworthy(&a)) })
 	if o.MoreZones = max(0, len(o.Zones)-mostZones); o.MoreZones > 0 {
 		o.Zones = o.Zones[:mostZones]
 	}
-	if o.Targets, err = c.targets.get(func() (map[string]int, error) { return v.TargetCounts(), nil }); err != nil {
+	if o.Targets, err = c.targets.get(func() (*inspect.TargetPage, error) { return v.Targets("", "", mostItems) }); err != nil {
 		return err
 	}
 	for name, owner := range v.Snapshot.UnreadNames() {
 		if len(o.unread) == mostItems {
 			break
 		}
-		o.unread = append(o.unread, alarmItem{name, pathOf("/explain", "name", name), inspect.ObjectText(owner)})
+		o.unread = append(o.unread, alarmItem{Text: name, Link: pathOf("/explain", "name", name), More: inspect.ObjectText(owner)})
 	}
 	o.troubles, err = c.troublesOf(v, inspect.TroubleFilter{})
 	return err
@@ -89,9 +96,31 @@ func noteworthy(z *inspect.Zone) int {
 func (c *console) server() Server {
 	s := c.Source.Server()
 	if c.Token != nil {
-		s.TokenProblem = c.Token.problem()
+		s.TokenProblem, _ = c.Token.problem()
 	}
 	return s
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// lasting says how long something is, in words that do not change often: a page that is followed is sent anew where they do.
+func lasting(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "< 1 min"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d days", d/day)
+	}
 }
 
 // plural returns a count with its word.

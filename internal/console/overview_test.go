@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,7 +17,9 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
 // TestNoSnapshotIsKept: what nobody answers from any more goes, however long nobody looks at the overview.
@@ -64,6 +68,51 @@ func checkedServer(t *testing.T) (s *someServer, targets []*health.Target) {
 	return s, targets
 }
 
+// TestAlarmsLeadOn: an alarm says since when, what to do and what to look with, and each runbook is there.
+func TestAlarmsLeadOn(t *testing.T) {
+	text, err := os.ReadFile("../../docs/runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, targets := checkedServer(t)
+	targets[0].Cell.Set(health.Down)
+	hour := time.Now().Add(-time.Hour - time.Minute)
+	*s.says = Server{
+		Version: "v9", Host: "dns-1", Pod: true, Started: hour, Snapshot: hour,
+		Clusters:  []Cluster{{Name: "far", Lost: hour}, {Name: "a"}, {Name: "b"}},
+		FailOpens: []FailOpen{{"*.h.example.com", "all clients", hour}}, FailingOpen: 1, UnreadOwners: 1, OverridesInForce: 1, Overdue: 3661,
+		Held: []Held{{"example.com", 1, hour, hour}}, Since: map[string]time.Time{SinceUnread: hour, SinceOverrides: hour},
+		Events: []Event{{hour, "target <x> is down", true}, {hour, "started", false}},
+	}
+	body := ask(New(Options{Source: s}), http.MethodGet, "/", nil).Body.String()
+	alarms := strings.Split(body, `<section class="alarm`)[1:]
+	for _, a := range alarms {
+		if head, _, _ := strings.Cut(a, "</h3>"); !strings.Contains(head, ">1 h</time>") && !strings.Contains(head, "1 target down") {
+			t.Errorf("since when is not said: %s", a)
+		}
+		if !strings.Contains(a, `<code class="copy">`) {
+			t.Errorf("no command: %s", a)
+		}
+	}
+	sections := regexp.MustCompile(`href="`+regexp.QuoteMeta(runbooks)+`([a-z]+)"`).FindAllStringSubmatch(body, -1)
+	for _, m := range sections {
+		if !strings.Contains(strings.ToLower(string(text)), "\n## "+m[1]+"\n") {
+			t.Errorf("there is no runbook %s", m[1])
+		}
+	}
+	for _, want := range []string{
+		"pod dns-1 · clusters a, b, far · up ", "release v9", "kdns explain &#39;*.h.example.com&#39; --server http://localhost:8090",
+		"kubectl --context far get --raw /readyz", "target &lt;x&gt; is down</li>", "<td data-label=\"Written to\">no</td>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q:\n%s", want, body)
+		}
+	}
+	if len(alarms) != 8 || len(sections) != 7 {
+		t.Errorf("%d alarms with %d runbooks", len(alarms), len(sections))
+	}
+}
+
 // summary returns what those hear who follow a page.
 func summary(body string) string {
 	_, rest, _ := strings.Cut(body, `data-summary="`)
@@ -106,13 +155,16 @@ func TestOverviewAlarms(t *testing.T) {
 			"all of it, the gravest first", func(s *Server, all []*health.Target) {
 				all[0].Cell.Set(health.Down)
 				s.Overdue, s.OverridesInForce, s.Overrides = 60, 1, []string{"cluster b down"}
-				s.Held = []Held{{"example.com", 3, time.Now().Add(24*time.Hour - 10*time.Second)}, {"example.net", 4, time.Now().Add(time.Minute)}}
+				s.Held = []Held{
+					{Zone: "example.com", Names: 3, Until: time.Now().Add(24*time.Hour - 10*time.Second)},
+					{Zone: "example.net", Names: 4, Until: time.Now().Add(time.Minute)},
+				}
 				s.Clusters[0].Synced = false
-				s.FailingOpen, s.FailOpens = 1, []FailOpen{{"h0.example.com", "all clients"}}
+				s.FailingOpen, s.FailOpens = 1, []FailOpen{{Host: "h0.example.com", Whom: "all clients"}}
 				s.UnreadOwners, s.Ready = 1, false
 			}, "The server is not ready, 1 name with nothing up, 1 name whose owners cannot be read, Clusters that are not read in full, " +
 				"Removals are held back: 7 names in 2 zones, 1 target down, Checks are late, 1 override in force",
-			[]string{"3 names until ", "UTC, in 24 h 0 min", "4 names until ", "UTC, in 1 minute"},
+			[]string{"3 names until ", "UTC, in 23 h", "4 names until ", "UTC, in &lt; 1 min"},
 		},
 	} {
 		s, targets := checkedServer(t)
@@ -139,6 +191,23 @@ func TestOverviewAlarms(t *testing.T) {
 		if last := strings.LastIndex(body, `class="alarm grave"`); last > strings.Index(body, `class="alarm "`) &&
 			strings.Contains(body, `class="alarm "`) {
 			t.Errorf("%s: a grave alarm stands below another", c.what)
+		}
+	}
+}
+
+// TestBugC5Overview: that geo codes count for nothing is an alarm.
+func TestBugC5Overview(t *testing.T) {
+	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, Unlocated: true}
+	w := recordstest.New(t, opt, "cluster c", `gateway n/eu host=a.example.com addr=192.0.2.1
+policy n/eu weight=1 geo=GEO-EU default
+gateway n/na host=a.example.com addr=192.0.2.2
+policy n/na weight=1 geo=GEO-NA`)
+	said := well()
+	s := &someServer{says: &said, view: inspect.View{Snapshot: records.Compile(nil, w.Objects(), opt, w.Now)}}
+	body := ask(New(Options{Source: s}), http.MethodGet, "/", nil).Body.String()
+	for _, want := range []string{"Geo codes count for nothing", "Write geoip FILE or nets FILE", "DNSPolicy n/eu of cluster c"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q:\n%s", want, body)
 		}
 	}
 }
@@ -211,7 +280,7 @@ func TestOverviewHasBounds(t *testing.T) {
 		origin := fmt.Sprintf("z%04d.example.com", i)
 		opt.Zones = append(opt.Zones, records.ZoneOptions{Origin: origin + ".", TTL: 60})
 		if i >= 1000 {
-			said.Held = append(said.Held, Held{origin, 12, time.Now().Add(time.Hour + time.Duration(zones-i)*time.Second)})
+			said.Held = append(said.Held, Held{Zone: origin, Names: 12, Until: time.Now().Add(time.Hour + time.Duration(zones-i)*time.Second)})
 			s.view.Held[origin+"."] = 12
 		}
 	}

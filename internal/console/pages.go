@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"hash/fnv"
 	"html/template"
@@ -24,11 +25,12 @@ var files embed.FS
 type page struct {
 	Title string
 	// Status is what has become of what the page is about, in a few words, for those who hear it.
-	Status  string
-	Version string
-	Data    []link // the same as JSON
-	Nav     []navItem
-	Body    any
+	Status string
+	Server *Server // nil where the page is about none
+	Search string  // what the names are looked through for
+	Data   []link  // the same as JSON
+	Nav    []navItem
+	Body   any
 }
 
 // link leads to a path.
@@ -97,7 +99,11 @@ func (c *console) pages() []endpoint {
 
 // show writes a page.
 func (c *console) show(w http.ResponseWriter, r *http.Request, name string, m *made) {
-	p := &page{Title: m.title, Status: m.status, Version: c.Source.Server().Version, Data: m.data, Nav: navOf(r.URL.Path), Body: m.body}
+	s := c.Source.Server()
+	p := &page{Title: m.title, Status: m.status, Server: &s, Data: m.data, Nav: navOf(r.URL.Path), Body: m.body}
+	if name == "names" {
+		p.Search = r.URL.Query().Get("q")
+	}
 	body, err := render(name, p)
 	if err != nil {
 		c.Logf("console: page %s: %v: please report this", name, err)
@@ -203,6 +209,7 @@ func namesPage(v inspect.View, q query) (*made, error) {
 		values := values("zone", f.Zone, "q", f.Contains, "state", f.State, "after", found.Next)
 		next = "/names?" + values.Encode()
 	}
+	slices.SortStableFunc(found.Names, func(a, b records.NameState) int { return cmp.Compare(trouble(&b), trouble(&a)) })
 	var zones []string
 	for _, z := range v.Zones() {
 		if len(zones) < mostZones {
@@ -216,6 +223,21 @@ func namesPage(v inspect.View, q query) (*made, error) {
 		Page   *inspect.NamePage
 		Next   string
 	}{f, zones, nameStates, found, next}}, nil
+}
+
+// trouble is higher for a name with which more is wrong.
+func trouble(n *records.NameState) int {
+	switch {
+	case n.FailsOpen != "":
+		return 4
+	case n.Addresses.Down > 0:
+		return 3
+	case n.Addresses.Unknown > 0:
+		return 2
+	case n.Losers > 0:
+		return 1
+	}
+	return 0
 }
 
 // namesText counts names, and those among them that need attention.
@@ -244,6 +266,7 @@ func namePage(v inspect.View, q query) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
+	inspect.WorstFirst(t)
 	m := &made{title: t.Name, status: inspect.HealthText(&t.NameState)}
 	asked := "A" // the type whose choice is shown
 	if !slices.Contains(t.Types, asked) && slices.Contains(t.Types, "AAAA") {

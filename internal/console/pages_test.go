@@ -7,11 +7,13 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -110,6 +112,49 @@ func TestSummaries(t *testing.T) {
 		t.Errorf("the overview is %s", body)
 	}
 }
+
+// TestPeopleFirst: a member is named as people know it, before its identifier, and the worst comes first.
+func TestPeopleFirst(t *testing.T) {
+	s := serverOf(t, `
+gateway n/eu host=a.example.com addr=192.0.2.1
+policy n/eu weight=1 geo=GEO-EU default check=HTTP:80/,failures=1
+gateway n/us host=a.example.com addr=192.0.2.2
+policy n/us weight=1 geo=US check=HTTP:80/,failures=1`)
+	began := time.Now().Add(-4*time.Minute - time.Second)
+	s.view.Since = func(string) time.Time { return began }
+	s.view.Locator = nobody{}
+	for _, target := range s.view.Snapshot.Checks().All() {
+		target.Cell.Set(map[string]health.State{"192.0.2.1": health.Up, "192.0.2.2": health.Down}[target.Address])
+	}
+	h := New(Options{Source: s})
+	body := ask(h, http.MethodGet, "/name?name=a.example.com", nil).Body.String()
+	us, eu := strings.Index(body, `<b class="who">n/us in c</b>`), strings.Index(body, `<b class="who">n/eu in c</b>`)
+	if id := strings.Index(body, `<code class="copy">`); us < 0 || eu < us || id < us {
+		t.Errorf("n/us stands at %d, n/eu at %d, and the first identifier at %d:\n%s", us, eu, id, body)
+	}
+	down := `<span class="since">for <time datetime="` + began.UTC().Format(time.RFC3339) + `" title="` + stamp(began) +
+		`">4 min</time></span>`
+	for path, wants := range map[string][]string{
+		"/name?name=a.example.com": {
+			down, `class="swatch hatched"`, "<b>US</b>", "fails over", `fill="url(#hatch)"`, "United States: GEO-EU, up, in place of US",
+			`<a href="/explain?from=US&amp;name=a.example.com&amp;type=A" tabindex="-1"`,
+		},
+		"/explain?name=a.example.com&type=A&from=us": {"For a client in US, GEO-NA.", "clients there", "n/eu in c", down},
+		"/targets": {down}, "/": {"1 target down " + down},
+	} {
+		body := ask(h, http.MethodGet, path, nil).Body.String()
+		for _, want := range wants {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s lacks %s:\n%s", path, want, body)
+			}
+		}
+	}
+}
+
+// nobody is a Locator that finds nobody.
+type nobody struct{}
+
+func (nobody) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return new(geo.Codes), 0 }
 
 // TestConflictPages: the page of conflicts leads on to all of them.
 func TestConflictPages(t *testing.T) {

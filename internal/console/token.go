@@ -20,8 +20,9 @@ type Token struct {
 	looked time.Time
 	info   os.FileInfo // of the file that sum is from
 	sum    [sha256.Size]byte
-	// trouble says why the file cannot be used as it is now; "" where it can.
+	// trouble says why the file cannot be used as it is now, and since is when that began; "" where it can.
 	trouble string
+	since   time.Time
 }
 
 // Bounds of a token, in octets: what is shorter can be guessed.
@@ -104,6 +105,9 @@ func (t *Token) refresh(now time.Time) (trouble string, news bool) {
 		err = t.read()
 	}
 	before := t.trouble
+	if before == "" {
+		t.since = now
+	}
 	if t.trouble = ""; err != nil {
 		t.trouble = err.Error()
 	}
@@ -115,11 +119,11 @@ func sameFile(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// problem says why the file cannot be used as it is now; "" where it can.
-func (t *Token) problem() string {
+// problem says why the file cannot be used as it is now, and since when; "" where it can.
+func (t *Token) problem() (string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.trouble
+	return t.trouble, t.since
 }
 
 // admits reports whether a request shows the token, and says in the log what has become of its file.

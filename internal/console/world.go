@@ -31,7 +31,15 @@ func goes(w *inspect.World, c inspect.CountryGoes) string {
 		return "nowhere"
 	}
 	d := &w.Destinations[c.To]
-	return strings.Join(d.Geo, ", ") + ", " + inspect.ClassText(d.Class)
+	return strings.Join(d.Geo, ", ") + ", " + inspect.ClassText(d.Class) + inPlaceOf(c)
+}
+
+// inPlaceOf says which geography a country would go to if it were as good; "" for none.
+func inPlaceOf(c inspect.CountryGoes) string {
+	if c.Away == "" {
+		return ""
+	}
+	return ", in place of " + c.Away
 }
 
 // picture is what the map has.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // Zone is one zone that is served. Names have no final dot.
@@ -218,5 +219,28 @@ func (v *View) Tree(name string) (*records.Tree, error) {
 	if !ok {
 		return nil, missing("name", "%s has no data", trim(host))
 	}
+	for a := range allAddresses(t) {
+		v.date(a.Checks)
+	}
 	return t, nil
+}
+
+// WorstFirst puts the groups, members and addresses of a name in the order of their health, the worst first.
+func WorstFirst(t *records.Tree) {
+	worst := func(all []records.AddressState) {
+		slices.SortStableFunc(all, func(a, b records.AddressState) int { return pool.CompareClasses(b.Class, a.Class) })
+	}
+	worst(t.Addrs)
+	for _, g := range t.Groups {
+		for _, m := range g.Members {
+			worst(m.Addresses)
+		}
+		slices.SortStableFunc(g.Members, func(a, b records.TreeMember) int { return pool.CompareClasses(b.Class, a.Class) })
+	}
+	slices.SortStableFunc(t.Groups, func(a, b records.TreeGroup) int {
+		if len(a.Members) == 0 || len(b.Members) == 0 {
+			return len(b.Members) - len(a.Members)
+		}
+		return pool.CompareClasses(b.Members[0].Class, a.Members[0].Class)
+	})
 }

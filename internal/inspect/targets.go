@@ -3,6 +3,7 @@ package inspect
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
@@ -31,15 +32,6 @@ type TargetPage struct {
 	Targets []Target `json:"targets"`
 	// More is how many there are besides.
 	More int `json:"more,omitempty"`
-}
-
-// TargetCounts returns how many targets there are of each state. It looks at each.
-func (v *View) TargetCounts() map[string]int {
-	counts := make(map[string]int)
-	for _, t := range v.Snapshot.Checks().All() {
-		counts[stateOfWord(t.Cell.Load())]++
-	}
-	return counts
 }
 
 // StatePending is the state, in a filter, of targets whose first check has not ended. They are answered as if they were up.
@@ -83,7 +75,7 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 	words := v.Snapshot.Objects().Overrides
 	for _, all := range slices.Backward(worst[:]) {
 		for _, t := range all[:min(len(all), limit-len(page.Targets))] {
-			page.Targets = append(page.Targets, t.describe(words))
+			page.Targets = append(page.Targets, t.describe(words, v.Since))
 		}
 	}
 	page.More = found - len(page.Targets)
@@ -96,10 +88,13 @@ type seenTarget struct {
 	word health.Word
 }
 
-// describe describes a target. words are the operator's; nil for none.
-func (t seenTarget) describe(words *api.Overrides) Target {
+// describe describes a target. words are the operator's; nil for none. since is that of a View.
+func (t seenTarget) describe(words *api.Overrides, since func(string) time.Time) Target {
 	s := records.StateOf(t.word)
 	s.Target, s.Host = t.URL(), t.Host
+	if since != nil {
+		s.Since = since(t.Key()).UTC()
+	}
 	return Target{
 		Address: t.Address, CheckState: s, Word: words.Target(t.Address),
 		Interval: t.Interval.String(), FailureThreshold: t.FailureThreshold, SuccessThreshold: t.SuccessThreshold,

@@ -151,6 +151,8 @@ func (t *textWriter) String() string {
 // ClientText says who asks.
 func ClientText(x *records.Explanation) string {
 	switch {
+	case !x.Client.IsValid() && x.Location != nil:
+		return "for a client in " + strings.Join(x.Location.Codes, ", ")
 	case !x.Client.IsValid():
 		return "for a client of whom nothing is known"
 	case x.Location == nil && x.ByClient:
@@ -234,8 +236,8 @@ func (t *textWriter) choice(c *records.Choice) {
 		if m.Verdict == pool.VerdictTaken {
 			mark = "> "
 		}
-		t.line("  %s%s\t%s\t%d\t%s\t%s\t%s\t%s", mark, m.Member, m.Geo, m.Weight, ClassText(cmp.Or(m.Class, "-")), ShareText(m.Share), memberOf(m),
-			VerdictText(m, c))
+		t.line("  %s%s\t%s\t%d\t%s\t%s\t%s\t%s", mark, m.Member, m.Geo, m.Weight, ClassText(cmp.Or(m.Class, "-")), ShareText(m.Share),
+			memberOf(m), VerdictText(m, c))
 	}
 	_ = t.w.Flush()
 }
@@ -336,6 +338,8 @@ func WhoseText(x *records.Explanation) string {
 	switch {
 	case x.Scope > 0:
 		return "ECS scope /" + strconv.Itoa(x.Scope)
+	case x.ByClient && x.Location != nil && !x.Client.IsValid():
+		return "for clients there: others may get another"
 	case x.ByClient:
 		return "for clients of whom nothing is known: others may get another"
 	}

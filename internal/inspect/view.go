@@ -7,8 +7,10 @@ package inspect
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/miekg/dns"
 
@@ -27,6 +29,17 @@ type View struct {
 	Random func() uint64
 	// Held are the removals that are held back, by zone, with a final dot; nil for none.
 	Held map[string]int
+	// Since returns since when a target is in its state, by its key; nil, or a zero time, where nobody knows.
+	Since func(key string) time.Time
+}
+
+// date says since when what a check has found is so.
+func (v *View) date(checks []records.CheckState) {
+	for i := range checks {
+		if key := checks[i].Key(); v.Since != nil && key != "" {
+			checks[i].Since = v.Since(key).UTC()
+		}
+	}
 }
 
 // RequestError is the error of a question that cannot be answered as it is asked.
@@ -159,7 +172,7 @@ type Question struct {
 	Name string // with or without a final dot
 	Type string // "" for A
 	// From is where the client is: an address, a network, or a geo code, which stands for a network of the geo databases
-	// that has it; "" for a client of whom nothing is known.
+	// that has it, or for a client there of whom no more is known; "" for one of whom nothing is known.
 	From string
 }
 
@@ -173,7 +186,19 @@ func (v *View) Explain(q Question) (*records.Explanation, error) {
 		query.Random = v.Random()
 	}
 	var a records.Answer
-	return v.Snapshot.Explain(z, &query, &a), nil
+	x := v.Snapshot.Explain(z, &query, &a)
+	if _, placed := query.Locator.(*place); placed { // nobody's address is known, nor the network
+		x.Client, x.Scope = netip.Addr{}, 0
+		if x.Location != nil {
+			x.Location.Network = netip.Prefix{}
+		}
+	}
+	for i := range x.Steps {
+		for j := range x.Steps[i].Addresses {
+			v.date(x.Steps[i].Addresses[j].Checks)
+		}
+	}
+	return x, nil
 }
 
 // query returns what a question asks of a snapshot, and the zone that it asks. The error is a
@@ -192,10 +217,14 @@ func (v *View) query(q Question) (query records.Query, z *records.Zone, err erro
 			query.Locator = v.LocatorOf(query.Name)
 		}
 		network, err := parseClient(q.From, query.Locator)
-		if err != nil {
+		switch at := geo.Client(strings.TrimSpace(q.From)); {
+		case err == nil:
+			query.Client = network.Addr()
+		case at == nil || query.Locator == nil:
 			return query, nil, err
+		default:
+			query.Client, query.Locator = netip.IPv4Unspecified(), (*place)(at)
 		}
-		query.Client = network.Addr()
 	}
 	z, err = v.zone(query.Name, query.Type)
 	return query, z, err

@@ -29,6 +29,16 @@ type World struct {
 	Countries []CountryGoes `json:"countries,omitempty"`
 	// Finer are the geo codes of members that are for parts of countries, or for AS numbers.
 	Finer []string `json:"finer,omitempty"`
+	// Away are the geographies whose countries go elsewhere, as nothing there is as good.
+	Away []Away `json:"away,omitempty"`
+}
+
+// Away is a geography that fails over.
+type Away struct {
+	// Geo is its code, Class how good its best member is, and Countries how many countries go elsewhere for it.
+	Geo       string `json:"geo"`
+	Class     string `json:"class"`
+	Countries int    `json:"countries"`
 }
 
 // Destination is what one draw is made from.
@@ -44,10 +54,12 @@ type Destination struct {
 
 // Share is one member's part of the draws.
 type Share struct {
-	// Member is its set identifier. Owner is the object that has it. Share is the part of the draws, from 0 to 1.
-	Member string         `json:"member"`
-	Owner  records.Object `json:"owner"`
-	Share  float64        `json:"share"`
+	// Member is its set identifier. Owner is the object that has it, and Gateway where its addresses are from; "" for none.
+	// Share is the part of the draws, from 0 to 1.
+	Member  string         `json:"member"`
+	Owner   records.Object `json:"owner"`
+	Gateway string         `json:"gateway,omitempty"`
+	Share   float64        `json:"share"`
 }
 
 // CountryGoes says where the clients of one country go.
@@ -60,6 +72,8 @@ type CountryGoes struct {
 	To int `json:"to"`
 	// Match is how the geo code of the destination fits the country.
 	Match pool.Match `json:"match,omitempty"`
+	// Away is the geo code that is nearer, whose members are worse; "" for none.
+	Away string `json:"away,omitempty"`
 }
 
 // place is a Locator of one place.
@@ -68,8 +82,8 @@ type place geo.Codes
 // Locate implements geo.Locator. The network is of no account here.
 func (p *place) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return (*geo.Codes)(p), 1 }
 
-// countryNames are the names of all countries in English, by code.
-var countryNames = sync.OnceValue(func() map[string]string {
+// CountryNames are the names of all countries in English, by code.
+var CountryNames = sync.OnceValue(func() map[string]string {
 	names := make(map[string]string)
 	english := display.English.Regions()
 	for _, c := range geo.Countries() {
@@ -109,7 +123,9 @@ func (v *View) World(q Question) (*World, error) {
 			by[key].Countries++
 		}
 		to = append(to, key)
-		w.Countries = append(w.Countries, CountryGoes{Code: c.Code, Name: countryNames()[c.Code], Continent: c.Continent, Match: choice.Match})
+		w.Countries = append(w.Countries, CountryGoes{
+			Code: c.Code, Name: CountryNames()[c.Code], Continent: c.Continent, Match: choice.Match, Away: w.away(choice),
+		})
 		w.Finer = finer(w.Finer, choice)
 	}
 	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(by[b].Countries, by[a].Countries) })
@@ -120,6 +136,28 @@ func (v *View) World(q Question) (*World, error) {
 		w.Countries[i].To = slices.Index(order, key)
 	}
 	return w, nil
+}
+
+// away counts a country that a nearer geography fails over for, and returns its code; "" for none.
+func (w *World) away(c *records.Choice) string {
+	var near *records.Candidate
+	for i := range c.Members {
+		m := &c.Members[i]
+		switch {
+		case m.Verdict != pool.VerdictWorse || !m.Match.Nearer(c.Match):
+		case near == nil || m.Match.Nearer(near.Match) || m.Match == near.Match && pool.CompareClasses(m.Class, near.Class) < 0:
+			near = m
+		}
+	}
+	if near == nil {
+		return ""
+	}
+	i := slices.IndexFunc(w.Away, func(a Away) bool { return a.Geo == near.Geo && a.Class == near.Class })
+	if i < 0 {
+		i, w.Away = len(w.Away), append(w.Away, Away{Geo: near.Geo, Class: near.Class})
+	}
+	w.Away[i].Countries++
+	return near.Geo
 }
 
 // chosen returns the last draw at the first name where there is one; nil for none.
@@ -143,7 +181,7 @@ func destination(c *records.Choice) Destination {
 		if m.Class == pool.WeightedUp.String() {
 			d.Class = m.Class // whatever is not checked beside it
 		}
-		d.Members = append(d.Members, Share{m.Member, m.Owner, m.Share})
+		d.Members = append(d.Members, Share{m.Member, m.Owner, m.Gateway, m.Share})
 		if !slices.Contains(d.Geo, m.Geo) {
 			d.Geo = append(d.Geo, m.Geo)
 		}

@@ -1,6 +1,10 @@
 package pool
 
-import "github.com/coredns-kuadrant/kuadrant/geo"
+import (
+	"slices"
+
+	"github.com/coredns-kuadrant/kuadrant/geo"
+)
 
 // Group is the members of one geo code.
 type Group struct {
@@ -59,6 +63,9 @@ const (
 	MatchDefault     Match = "default" // of clients that match no other
 	MatchOther       Match = "other"   // all others
 )
+
+// Nearer reports whether m is preferred to o.
+func (m Match) Nearer(o Match) bool { return slices.Index(matches[:], m) < slices.Index(matches[:], o) }
 
 // matches are by how near a group is.
 var matches = [...]Match{

@@ -12,7 +12,7 @@ import (
 // has the focus.
 const (
 	focusText = `((e) => e.localName + " " + (e.getAttribute("name") || e.innerText || "").trim().split("\n")[0])`
-	focusable = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']")].filter((e) => e.checkVisibility()).map(` + focusText + `)`
+	focusable = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']")].filter((e) => e.tabIndex >= 0).filter((e) => e.checkVisibility()).map(` + focusText + `)`
 	focused   = focusText + `(document.activeElement)`
 )
 
@@ -64,6 +64,7 @@ func TestKeyboard(t *testing.T) {
 	s := newSmall(t, "")
 	b := newTab(t, s.base)
 	b.open("/")
+	b.waitsText(".calm", "Nothing needs attention") // the first checks have ended
 	b.keys(kb.Tab)
 	if got := eval[string](b, focused); got != "a Skip to the content" || !eval[bool](b, focusSeen) {
 		t.Errorf("the first is %q", got)

@@ -37,7 +37,10 @@ func TestFilter(t *testing.T) {
 	}
 	b.click("tbody th a")
 	b.waitsText("h1", hostShop)
-	b.open(pathOf("/names", "q", "nothing like this"))
+	b.click(`.world a[href*="from=AU"] use`)
+	b.waitsText(".answer", "For a client in AU, GEO-OC")
+	b.click("#search input") // which is on every page
+	b.keys("nothing like this" + kb.Enter)
 	b.waitsText("#live", "No name fits")
 }
 
@@ -129,6 +132,7 @@ func everyPage() []string {
 		"/", "/names", pathOf("/names", "q", "shop", "zone", "k.example.com", "state", ""), pathOf("/name", "name", hostStatus), pathOf("/name", "name", hostShop),
 		pathOf("/name", "name", hostChecked), "/targets", "/conflicts", "/explain", pathOf("/explain", "name", hostShop, "from", "198.51.100.7"),
 		pathOf("/explain", "name", hostChecked, "type", "A"), pathOf("/explain", "name", "nothing.k.example.com", "type", "TXT"),
+		pathOf("/explain", "name", hostShop, "from", "IE"),
 	}
 }
 

@@ -22,7 +22,7 @@ func TestFollowInPlace(t *testing.T) {
 	s.eu.off()
 	b.waits("checks that have failed", failures+" > 1")
 	const selected = `getSelection().toString()`
-	eval[bool](b, `(() => { window.live0 = document.getElementById("live"); window.uses = [...document.querySelectorAll(".world use")];
+	eval[bool](b, `(() => { window.live0 = document.getElementById("live"); window.uses = [...document.querySelectorAll(".world use[class]")];
 		window.rows = [...document.querySelectorAll("#countries tr")]; getSelection().selectAllChildren(document.querySelector(".lead")); return true })()`)
 	want := eval[string](b, selected)
 	if !strings.Contains(want, "shop/checked") {
@@ -166,11 +166,11 @@ func TestRecover(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
 	for path, lacks := range map[string]string{
-		"/names":                             `document.querySelector("main form input[name=q]") !== null`,
+		"/names":                             `document.querySelector("main .filter input[name=zone]") !== null`,
 		pathOf("/name", "name", hostChecked): `document.querySelector("main form input[name=from]") !== null`,
 	} {
 		good := s.get(path)
-		form, live, end := strings.Index(good, "<form"), strings.Index(good, `<div id="live"`), strings.Index(good, "</main>")
+		form, live, end := regexp.MustCompile(`<(form|div) class="filter"`).FindStringIndex(good)[0], strings.Index(good, `<div id="live"`), strings.Index(good, "</main>")
 		if form < 0 || live < form || end < live {
 			t.Fatalf("the page is\n%s", good)
 		}
@@ -194,7 +194,7 @@ func TestRecover(t *testing.T) {
 		b.waitsText("main", hostChecked)
 		b.waits("foot", `document.querySelectorAll("footer a").length > 0`)
 		b.waits("heading and title", fmt.Sprintf(`document.querySelector("h1").textContent === %[1]q && document.title.endsWith(%[2]q)`, title, title+" · kuadrant"))
-		if !eval[bool](b, `window.first === true && document.querySelectorAll("main form").length === 1 && document.querySelector("main .alarm[role]") === null`) {
+		if !eval[bool](b, `window.first === true && document.querySelectorAll("main .filter").length === 1 && document.querySelector("main .alarm[role]") === null`) {
 			t.Errorf("%s: the page was loaded again, or is not as it is when it is opened", path)
 		}
 	}

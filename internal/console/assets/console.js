@@ -1,6 +1,11 @@
 // Keeps the part of the page that is live as it is on the server. Without this, the page is as it
 // was when it was loaded.
 "use strict";
+// A click on what can be copied copies it, where the browser allows that; it is selected in any case.
+document.addEventListener("click", (e) => {
+	const code = e.target.closest(".copy");
+	if (code && navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(() => code.classList.add("copied"), () => {});
+});
 (() => {
 	const every = 2000; // milliseconds between looks
 	const slowest = 30000; // the same while the server does not answer
@@ -135,10 +140,12 @@
 	};
 	// complete brings what stands around the live part, where the server could not show it when the page was opened.
 	const complete = (page) => {
-		const form = page.querySelector("main form"), head = document.querySelector("h1"), foot = document.querySelector("footer");
+		const form = page.querySelector("main .filter"), head = document.querySelector("h1"), foot = document.querySelector("footer");
 		title = page.title || title;
 		patch(head, page.querySelector("h1") || head);
-		if (form && !document.querySelector("main form")) live.before(document.adoptNode(form));
+		if (form && !document.querySelector("main .filter")) live.before(document.adoptNode(form));
+		const server = document.querySelector(".server");
+		patch(server, page.querySelector(".server") || server);
 		patch(foot, page.querySelector("footer") || foot);
 	};
 	// count puts the number of alarms into the tab's title.

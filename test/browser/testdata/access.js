@@ -67,13 +67,13 @@ function contrast(least) {
 	return [...faults];
 }
 
-// touch lists what is less high or wide than least pixels, but for links in sentences.
+// touch lists what is less high or wide than least pixels, but for links in sentences, and countries on the map: a table has the same.
 function touch(least) {
 	const faults = [];
 	for (const e of document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary")) {
 		const box = e.getBoundingClientRect();
 		const sentence = e.localName === "a" && [...e.parentElement.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.data.trim().length > 1);
-		if (!seen(e) || sentence || box.right < 0) continue;
+		if (!seen(e) || e.closest("svg") || sentence || box.right < 0) continue;
 		if (box.height < least || box.width < least) faults.push(`${short(e)} is ${Math.round(box.width)} by ${Math.round(box.height)} pixels`);
 	}
 	return faults;

@@ -219,6 +219,9 @@ func (d *apiDoc) rows(room, name string) (all []fieldRow, err error) {
 			all = append(all, fieldRow{field: inner, name: "the fields of " + d.link(in+"."+inner), what: inner})
 			continue
 		}
+		if f.Tag == nil {
+			continue // it is not exported
+		}
 		tag, _ := strconv.Unquote(f.Tag.Value)
 		key, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
 		if key == "-" {
