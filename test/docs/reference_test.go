@@ -81,20 +81,20 @@ func TestReferenceProperties(t *testing.T) {
 	}
 }
 
-// TestReferenceMetadata: the labels in docs/reference.md are those that there are.
-func TestReferenceMetadata(t *testing.T) {
+// TestReadmeMetadata: the labels in the README are those that there are.
+func TestReadmeMetadata(t *testing.T) {
 	told := make(map[string]bool)
-	for _, m := range regexp.MustCompile("(?m)^\\| `kuadrant/([a-z]+)` \\|").FindAllStringSubmatch(referenceDoc(t), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\* `kuadrant/([a-z]+)` - ").FindAllStringSubmatch(readme(t), -1) {
 		told[m[1]] = true
 	}
 	for _, name := range metadataNames(t) {
 		if !told[name] {
-			t.Errorf("%s lacks kuadrant/%s", page.File, name)
+			t.Errorf("the README lacks kuadrant/%s", name)
 		}
 		delete(told, name)
 	}
 	if len(told) > 0 {
-		t.Errorf("%s has %v, which there are not", page.File, told)
+		t.Errorf("the README has %v, which there are not", told)
 	}
 }
 

@@ -67,10 +67,10 @@ func corefile(b *strings.Builder, _, readme string) error {
 	if err != nil {
 		return err
 	}
-	b.WriteString("## Corefile\n\n[README](../README.md#syntax) has the syntax.\n\n")
+	b.WriteString("## Corefile\n\nThe [README](../README.md#syntax) has the syntax.\n\n")
 	for i, s := range scopes {
 		b.WriteString(s.heading + "\n\n")
-		table(b, "property", "meaning", "default", "bounds", "more")
+		table(b, "property", "meaning", "default", "bounds")
 		for _, p := range syntaxes {
 			scope, err := scopeOf(readme, p.Name)
 			if err != nil {
@@ -87,7 +87,7 @@ func corefile(b *strings.Builder, _, readme string) error {
 			if outer, inner, ok := strings.Cut(p.Line(), "."); ok && strings.HasPrefix(p.Name, outer+".") {
 				line = code(inner) + " of " + code(outer)
 			}
-			row(b, line, said.What, said.Default, said.Bounds, said.More)
+			row(b, line, said.What+brackets(said.More), said.Default, said.Bounds)
 		}
 		b.WriteString("\n")
 	}

@@ -48,14 +48,14 @@ func metrics(b *strings.Builder, module, _ string) error {
 		if kind == "" {
 			return fmt.Errorf("the code does not say of which type %s is", m[1])
 		}
-		rows = append(rows, []string{code(m[1]), kind, labelsOf(m[3]), plain(strings.TrimSuffix(help, "."))})
+		rows = append(rows, []string{code(m[1] + labelsOf(m[3])), kind, plain(strings.TrimSuffix(help, "."))})
 	}
 	if len(rows) != len(types) {
 		return fmt.Errorf("%d metrics are registered, and the code has %d", len(rows), len(types))
 	}
 	slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
 	b.WriteString(strings.ReplaceAll(metricsHead, "'", "`"))
-	table(b, "metric", "type", "labels", "what")
+	table(b, "metric", "type", "what")
 	for _, r := range rows {
 		row(b, r...)
 	}
@@ -66,20 +66,20 @@ func metrics(b *strings.Builder, module, _ string) error {
 // metricsHead is what stands above the table, with code between single quotes.
 const metricsHead = `## Metrics
 
-[runbooks.md](runbooks.md) says what to do about them. Of a chosen answer, 'geo' is the
-continent or country of the member, 'US-*' for subdivisions, 'ASN' for AS numbers, 'unknown' for codes that match
-no client, and '*' without one. 'class' is its state: 'up', 'unknown', 'drained', 'drained-unknown',
-'down', 'drained-down' or 'forced-down'; from 'down' on nothing better was left.
+Of a chosen answer, 'geo' is the continent or country of the member, 'US-*' for subdivisions, 'ASN'
+for AS numbers, 'unknown' for codes that match no client, and '*' without one. 'class' is its state:
+'up', 'unknown', 'drained', 'drained-unknown', 'down', 'drained-down' or 'forced-down'; from 'down'
+on nothing better was left.
 
 `
 
-// labelsOf returns labels as code: they come with commas, or with spaces.
+// labelsOf returns labels in braces, and nothing of none: they come with commas, or with spaces.
 func labelsOf(text string) string {
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-	for i, name := range names {
-		names[i] = code(name)
+	if len(names) == 0 {
+		return ""
 	}
-	return strings.Join(names, ", ")
+	return "{" + strings.Join(names, ",") + "}"
 }
 
 // metricTypes returns the types of the metrics by their names without the prefix: what the root of the module and the engine make them with.

@@ -293,6 +293,9 @@ func (s *schema) field(path string, required bool) field {
 		f.def = fmt.Sprint(s.Default)
 	}
 	f.def, f.what = plain(f.def), plain(strings.TrimSuffix(ownName.ReplaceAllString(what, "$1"), "."))
+	if strings.HasPrefix(f.what, "means the same as ") {
+		f.bounds = ""
+	}
 	return f
 }
 
@@ -324,7 +327,9 @@ func (s *schema) bounds() string {
 		}
 	}
 	for _, r := range s.Rules {
-		add("%s", plain(mustBe.ReplaceAllString(r.Message, "")))
+		if !strings.HasPrefix(r.Message, "Invalid ") { // a field below says so
+			add("%s", plain(mustBe.ReplaceAllString(r.Message, "")))
+		}
 	}
 	return strings.Join(all, "; ")
 }

@@ -16,12 +16,11 @@ const File = "docs/reference.md"
 const head = `<!-- make reference writes this file: of README.md, config/crd, the code, and the tables of tools/reference/page -->
 # Reference
 
-Each setting, field, label and metric in a line, with its default and bounds. Elsewhere:
-[exit codes](kdns.md#exit-codes), the [JSON API](api.md), the
+Each setting, field, label and metric, with its default and bounds. Elsewhere:
+[metadata](../README.md#metadata), [exit codes](kdns.md#exit-codes), the [JSON API](api.md),
 [values of the chart](../charts/kuadrant-coredns/README.md#values),
-[rights](security.md#what-each-right-means), reasons of conditions for
-[policies](write-back.md#what-a-policys-status-says) and [zones](zones.md#what-is-wrong), and
-[alerts](runbooks.md).
+[rights](security.md#what-each-right-means), [alerts](runbooks.md), and reasons of conditions of
+[policies](write-back.md#what-a-policys-status-says) and [zones](zones.md#what-is-wrong).
 
 `
 
@@ -41,7 +40,6 @@ func Make(module string) ([]byte, error) {
 		{"objects", objects},
 		{"words", words},
 		{"metrics", metrics},
-		{"metadata", metadata},
 	} {
 		if err := part.write(&b, module, string(readme)); err != nil {
 			return nil, fmt.Errorf("%s: %w", part.name, err)
@@ -98,39 +96,4 @@ func plain(text string) string {
 		parts[i] = strings.ReplaceAll(part, "|", `\|`)
 	}
 	return strings.Join(parts, "`")
-}
-
-// metadata writes what other plugins can use, as the README has it.
-func metadata(b *strings.Builder, _, readme string) error {
-	_, section, ok := strings.Cut(readme, "\n## Metadata\n")
-	if section, _, _ = strings.Cut(section, "\n## "); !ok {
-		return fmt.Errorf("the README has no section Metadata")
-	}
-	b.WriteString("## Metadata\n\n[README](../README.md#metadata) has more.\n\n")
-	table(b, "label", "what")
-	found := 0
-	for _, item := range items(section) {
-		if name, what, ok := strings.Cut(item, " - "); ok {
-			found++
-			row(b, name, plain(strings.TrimSuffix(what, ".")))
-		}
-	}
-	if found == 0 {
-		return fmt.Errorf("the README names none")
-	}
-	b.WriteString("\n")
-	return nil
-}
-
-// items returns the items of a list, each in one line.
-func items(text string) (all []string) {
-	for line := range strings.Lines(text) {
-		switch {
-		case strings.HasPrefix(line, "* "):
-			all = append(all, strings.TrimSpace(line[2:]))
-		case strings.HasPrefix(line, "  ") && len(all) > 0 && !strings.HasPrefix(strings.TrimSpace(line), "* "):
-			all[len(all)-1] += " " + strings.TrimSpace(line)
-		}
-	}
-	return all
 }

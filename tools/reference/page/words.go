@@ -30,9 +30,9 @@ var Words = []Word{
 // words writes the table.
 func words(b *strings.Builder, _, _ string) error {
 	b.WriteString("## Labels, annotations and types\n\nRead, unless it says written.\n\n")
-	table(b, "word", "kind", "meaning", "more")
+	table(b, "word", "kind", "meaning")
 	for _, w := range Words {
-		row(b, code(w.Name), w.Is, w.What, w.More)
+		row(b, code(w.Name), w.Is, w.What+brackets(w.More))
 	}
 	b.WriteString("\n")
 	return nil
