@@ -251,11 +251,10 @@ func (p *Prober) Settled() bool {
 func (p *Prober) LastCheck(key string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.schedules[key]
-	if e == nil || e.gone {
-		return time.Time{}
+	if e := p.schedules[key]; e != nil && !e.gone {
+		return e.last
 	}
-	return e.last
+	return time.Time{}
 }
 
 // Since returns since when the target of that key is in its state; zero where that is longer than this prober knows.
