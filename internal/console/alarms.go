@@ -14,7 +14,7 @@ type alarm struct {
 	Grave     string // "grave" where users notice, or will; else ""
 	Head, Why string
 	// Since is when it began: of several items, the first; zero where nobody knows. Runbook is a section of docs/runbooks.md,
-	// and Command something to look with; "" for none.
+	// "" for none, and Command something to look with; "" for how the server is.
 	Since            time.Time
 	Runbook, Command string
 	Items            []alarmItem
@@ -59,9 +59,6 @@ func (o *overview) kdns(words ...string) string {
 	return command(words...)
 }
 
-// curl returns a command that shows how the server is.
-func (o *overview) curl() string { return command("curl", "-sS", o.url+PathServer) }
-
 // alarmsOf adds what is wrong with a server, the gravest first.
 func (o *overview) alarmsOf(now time.Time) {
 	s := &o.Server
@@ -80,7 +77,7 @@ func (o *overview) alarmsOf(now time.Time) {
 		})
 	}
 	o.add(s.OverridesInForce, alarm{
-		Head: plural(s.OverridesInForce, "override") + " in force", Since: s.Since[SinceOverrides], Command: o.curl(),
+		Head: plural(s.OverridesInForce, "override") + " in force", Since: s.Since[SinceOverrides],
 		Why:   "What the operator's file says goes before what is found, until it is taken out there.",
 		Items: items(s.Overrides, func(text string) alarmItem { return alarmItem{Text: text} }),
 	})
@@ -117,7 +114,7 @@ func (o *overview) unreadAlarm() {
 		Grave: grave, Head: plural(o.Server.UnreadOwners, "name") + " whose owners cannot be read",
 		Why: "It is on record whose they are. What only the owner knows is answered with SERVFAIL until its cluster or kind can be " +
 			"read.",
-		Since: o.Server.Since[SinceUnread], Runbook: "kuadrantunreadowners", Command: o.curl(), Items: append([]alarmItem{}, o.unread...),
+		Since: o.Server.Since[SinceUnread], Runbook: "kuadrantunreadowners", Items: append([]alarmItem{}, o.unread...),
 	}
 	if len(o.unread) > 0 {
 		a.Command = o.kdns("explain", o.unread[0].Text)
@@ -133,14 +130,18 @@ func (o *overview) clusterAlarm() {
 		Why:   "What was known of them last is answered. Changes there are not seen until they can be read again.",
 		Items: items(away, o.clusterItem),
 	}
-	if len(away) > 0 {
-		a.Command = o.curl()
-		if away[0].Problem == "" { // no directory
-			a.Command = command("kubectl", "--context", away[0].Name, "get", "--raw", "/readyz")
+	if len(away) > 0 && away[0].Problem == "" { // no directory
+		kubectl := []string{"kubectl", "--context", away[0].Name}
+		if away[0].Name == local {
+			kubectl = kubectl[:1]
 		}
+		a.Command = command(append(kubectl, "get", "--raw", "/readyz")...)
 	}
 	o.add(len(away), a)
 }
+
+// local is the name of the cluster that the server is in, as in package engine.
+const local = "local"
 
 // lateChecks is how many seconds checks may be late, as the alert KuadrantProbesOverdue has it.
 const lateChecks = 5
@@ -153,7 +154,10 @@ func (o *overview) add(n int, a alarm) {
 	if a.Items != nil {
 		a.Rest = n - len(a.Items)
 	}
-	if a.Since.IsZero() {
+	if a.Command == "" {
+		a.Command = command("curl", "-sS", o.url+PathServer)
+	}
+	if a.Since.IsZero() && a.Rest == 0 { // else another one may be older
 		for _, i := range a.Items {
 			if !i.Since.IsZero() && (a.Since.IsZero() || i.Since.Before(a.Since)) {
 				a.Since = i.Since
@@ -190,13 +194,13 @@ func (o *overview) readyAlarm() {
 	case s.Ready:
 	case s.Snapshot.IsZero():
 		o.add(1, alarm{
-			Grave: grave, Head: "Nothing is known yet", Since: s.Started, Runbook: "kuadrantnotready", Command: o.curl(),
+			Grave: grave, Head: "Nothing is known yet", Since: s.Started, Runbook: "kuadrantnotready",
 			Why: "The objects are being listed. Until then queries are answered with SERVFAIL, and /ready says no. The log of the server " +
 				"says what is missing.",
 		})
 	default:
 		o.add(1, alarm{
-			Grave: grave, Head: "The server is not ready", Since: s.Started, Runbook: "kuadrantnotready", Command: o.curl(),
+			Grave: grave, Head: "The server is not ready", Since: s.Started, Runbook: "kuadrantnotready",
 			Why: "Too little is known to answer for all clusters, or the first checks have not ended. Until then /ready says no, so that " +
 				"queries go to other servers.",
 		})
