@@ -250,7 +250,7 @@ func (o *overview) targetAlarm() {
 	down, unknown := o.Targets.Counts["down"], o.Targets.Counts["unknown"]
 	a := alarm{
 		Head: plural(down, "target") + " down", All: pathOf("/targets", "state", "down"), Command: o.kdns("list", "targets", "--state", "down"),
-		Why: "Checks of them fail. A name with others that are up is answered with these.", Runbook: "kuadranttargetdown",
+		Why: "Their checks fail. A name is answered with targets that are up, where it has any.", Runbook: "kuadranttargetdown",
 	}
 	switch {
 	case down == 0:
@@ -287,7 +287,7 @@ func (o *overview) troubleAlarms(t *inspect.Troubles) {
 		Items: items(unlocated, func(o records.Trouble) alarmItem { return alarmItem{Text: inspect.ObjectText(o.Object)} }),
 	})
 	o.add(t.AllObjects, alarm{
-		Head: plural(t.AllObjects, "object") + " not served in full", Why: "Each has what is not served, and why, in its status too.",
+		Head: plural(t.AllObjects, "object") + " not served in full", Why: "The status of each says what is not served, and why.",
 		Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects", Items: items(t.Objects, object),
 	})
 }
