@@ -3,24 +3,21 @@ package page
 // Property is what the page says of a property, beside its syntax. A test of the plugin's own package tries the defaults and bounds.
 type Property struct{ What, Default, Bounds, More string }
 
-const (
-	notWithThis = "not with `manifests`"
-	aNamespace  = "up to 63 of a-z, 0-9, -"
-)
+const notWithThis = "not with `manifests`"
 
 // Properties is by the names that Syntaxes has.
 var Properties = map[string]Property{
 	"kubeconfig":         {"the API server to read", "the pod's account, else `KUBECONFIG`", notWithThis, ""},
 	"cluster":            {"one more cluster; may be repeated", "none", "up to 253 of a-z, 0-9, -, and not `local`; " + notWithThis, "[clusters.md](clusters.md)"},
-	"cluster.namespaces": {"where its objects pool with those elsewhere", "all", aNamespace, ""},
+	"cluster.namespaces": {"where its objects pool with those elsewhere", "all", "", ""},
 	"cluster.write-back": {"nothing is written to it", "as the main one", "", ""},
 	"manifests":          {"files, a cluster each; may be repeated", "none; **CLUSTER**: the base name", "64 MiB a file, 4 MiB and 500,000 values a document", ""},
-	"namespaces":         {"read only these", "all, or `WATCH_NAMESPACES`, with commas", aNamespace, ""},
+	"namespaces":         {"read only these", "all, or `WATCH_NAMESPACES`, with commas", "", ""},
 	"policies":           {"read only DNSPolicies with these labels", "all", "not empty", ""},
 	"kinds":              {"read only these", "all", "Gateway, DNSPolicy, DNSHealthCheckProbe, Zone, Record, DNSRecord, DNSEndpoint, Secret", ""},
 	"secrets":            {"read no Secrets", "read", "", "[security.md](security.md#secrets)"},
-	"publish":            {"who may publish at and below a domain without a Zone; may be repeated", "every namespace", "each domain once; `*`, or " + aNamespace, "[zones.md](zones.md#without-a-zone)"},
-	"zone-namespaces":    {"who may have Zones without a parent", "that of the Lease; with `manifests` all publishers", aNamespace, "[zones.md](zones.md#zones)"},
+	"publish":            {"who may publish at and below a domain without a Zone; may be repeated", "every namespace", "each domain once", "[zones.md](zones.md#without-a-zone)"},
+	"zone-namespaces":    {"who may have Zones without a parent", "that of the Lease; with `manifests` all publishers", "", "[zones.md](zones.md#zones)"},
 	"geoip":              {"mmdb databases, in order", "CoreDNS's *geoip*", "8 files", "[client-address.md](client-address.md)"},
 	"nets":               {"networks and their geo codes, asked first", "none", "1,048,576 lines of 4 KiB", "[client-address.md](client-address.md)"},
 	"override":           {"manual overrides of health", "none", "1 MiB", "[health.md](health.md#manual-overrides)"},
