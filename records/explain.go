@@ -17,21 +17,21 @@ import (
 // Explanation says how the answer to one query came about, for one client and one draw. Names have no final dot. It is made
 // for the caller, and shares nothing with the snapshot.
 type Explanation struct {
-	// Name and Type are what was asked. Zone is the zone that answers.
+	// Name and Type are the question. Zone is the zone that answers.
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Zone string `json:"zone"`
-	// Client is the address that was looked up; it is not valid where none was given.
+	// Client is the address that was located, if one was given.
 	Client netip.Addr `json:"client"`
-	// Location is what is known of the client, where the answer depends on it.
+	// Location is where the client is, if the answer depends on it.
 	Location *Location `json:"location,omitempty"`
-	// ByClient is true where other clients may get another answer.
+	// ByClient reports whether other clients may get another answer.
 	ByClient bool `json:"byClient,omitempty"`
-	// Steps are the names that the search came to, in order.
+	// Steps are the names on the way, in order.
 	Steps []Step `json:"steps"`
-	// Rcode is that of the answer, such as NOERROR; Referral is true where it leads to other servers. Scope is the length
-	// of the network that it is for, 0 for all (RFC 7871). Answer, Authority and Additional are the sections, in the form
-	// of zone files, one record each.
+	// Rcode is the response code, such as NOERROR. Referral reports whether other servers are named instead. Scope is the
+	// prefix length that the answer holds for, 0 for all clients. Answer, Authority and Additional are records in zone-file
+	// form.
 	Rcode      string   `json:"rcode"`
 	Referral   bool     `json:"referral,omitempty"`
 	Scope      int      `json:"scope"`
@@ -42,37 +42,36 @@ type Explanation struct {
 
 // Location is where a client is (rules 3.2 and 3.6).
 type Location struct {
-	// Codes are what is known of the client, most specific first; empty for nothing.
+	// Codes are the client's geo codes, most specific first.
 	Codes []string `json:"codes"`
-	// Network is the largest one around the client of which the databases say the same.
+	// Network is the largest one around the client with the same codes.
 	Network netip.Prefix `json:"network"`
 }
 
-// Step is one name that a search came to.
+// Step is one name on the way to the answer.
 type Step struct {
-	// Name and Type are what is searched for, in the zone Zone.
+	// Name, Type and Zone are what is looked up, and where.
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Zone string `json:"zone"`
-	// Again is true where the search has been here before, and another member is tried.
+	// Again reports whether the name was met before, so another member is tried.
 	Again bool `json:"again,omitempty"`
-	// Found says what answers for the name, and At at which name that is.
+	// Found is what answers for the name. At is the name where it stands.
 	Found Found  `json:"found"`
 	At    string `json:"at,omitempty"`
-	// Owner has the addresses, or the CNAME, of the name; nil for nobody. Losers want them too.
+	// Owner has the name's addresses or CNAME. Losers want them too.
 	Owner  *status.Object `json:"owner,omitempty"`
 	Losers []Loser        `json:"losers,omitempty"`
-	// Sources are the objects that the data come from, where these are not the owner's.
+	// Sources are the objects of data that are not the owner's.
 	Sources []status.Object `json:"sources,omitempty"`
-	// Answer and Fallback are how the owner's answers are laid out: simple, chain or flatten, and how far they may be from
-	// the client: any, default or none (rule 4.6).
+	// Answer is simple, chain or flatten. Fallback is any, default or none (rule 4.6).
 	Answer   string `json:"answer,omitempty"`
 	Fallback string `json:"fallback,omitempty"`
-	// Choices are the draws among members, in order: the last one counts.
+	// Choices are the draws among members; the last one counts.
 	Choices []Choice `json:"choices,omitempty"`
-	// Addresses are those of an owner that has no members, or of the member that was taken.
+	// Addresses are those of the member that was taken, or of an owner without members.
 	Addresses []AddressState `json:"addresses,omitempty"`
-	// Ends says why the search ends here without the data that are asked for.
+	// Ends says why the search ends here without data.
 	Ends string `json:"ends,omitempty"`
 }
 
@@ -88,10 +87,10 @@ const (
 	FoundNothing    Found = "nothing"    // the name does not exist
 )
 
-// Loser is an object that wants what another one has.
+// Loser is an object that wants another one's name.
 type Loser struct {
 	status.Object
-	// Why says why it does not have it, in a sentence.
+	// Why is the reason, in a sentence.
 	Why string `json:"why"`
 }
 

@@ -16,58 +16,58 @@ import (
 
 // Choice is one draw among the members of a name (rule 4.6).
 type Choice struct {
-	// Group is the geo code that the name asked stands for, if it is the name of one group.
+	// Group is the geo code, if the name asked is that of one geo group.
 	Group string `json:"group,omitempty"`
-	// Class and Match are how good the members drawn from are, and how near.
+	// Class is the state of the members drawn from. Match is how near they are.
 	Class string     `json:"class,omitempty"`
 	Match pool.Match `json:"match,omitempty"`
-	// Members are those of the name, chosen or not, in the order of their objects' age.
+	// Members are all of the name, oldest object first.
 	Members []Candidate `json:"members"`
 }
 
 // Candidate is one member in a draw.
 type Candidate struct {
-	// Member is its set identifier: the name of its addresses, or its hostname.
+	// Member is its set identifier, the end of its chain.
 	Member string `json:"member"`
-	// Owner is the object that has it. Gateway is the namespace/name of the Gateway of its addresses.
+	// Owner is its object. Gateway is its namespace/name.
 	Owner   status.Object `json:"owner"`
 	Gateway string        `json:"gateway,omitempty"`
-	// Geo is its code, "*" where it has none.
+	// Geo is its code, or "*".
 	Geo string `json:"geo"`
-	// Weight is as its object says, 0 for one that is drained.
+	// Weight is the object's; 0 drains.
 	Weight uint64 `json:"weight"`
 	pool.Outcome
 }
 
-// AddressState is one address, or a hostname, with what is known of it.
+// AddressState is the state of one address or hostname.
 type AddressState struct {
-	// Address is the address, or the hostname.
+	// Address is the address or hostname.
 	Address string `json:"address"`
 	// Class is how good it was: up, unchecked (it counts as up, and no check has found anything), unknown, drained,
 	// drained-unknown, down, drained-down or forced-down, the best first.
 	// Answered reports whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
-	// Word is what was said of it, or of its Gateway, before any check: up, drain, down, or "not programmed".
+	// Word is what overrides checks: up, drain, down, or "not programmed".
 	Word string `json:"word,omitempty"`
-	// Beside is what was said of its Gateway besides.
+	// Beside are weaker words about its Gateway.
 	Beside []string `json:"beside,omitempty"`
-	// Checks are what is checked of it.
+	// Checks are its checks.
 	Checks []CheckState `json:"checks,omitempty"`
 }
 
-// CheckState is what one check has found, at the moment of the explanation.
+// CheckState is what one check has found.
 type CheckState struct {
-	// Target is what is asked, as a URL, and Host is who is meant; both are "" for a probe that somebody else writes.
+	// Target is a URL. Host is the name that the check sends. Both are "" for a probe of another controller.
 	Target string `json:"target,omitempty"`
 	Host   string `json:"host,omitempty"`
-	// State is up, unknown or down; Pending is true until the first check has ended.
+	// State is up, unknown or down. Pending reports whether the first check has not ended yet.
 	State   string `json:"state"`
 	Pending bool   `json:"pending,omitempty"`
-	// Reason says why the last check did not succeed; Status is its HTTP status, 0 for none.
+	// Reason says why the last check failed. Status is its HTTP status.
 	Reason string `json:"reason,omitempty"`
 	Status int    `json:"status,omitempty"`
-	// Failures and Successes are those in a row, up to 4095.
+	// Failures and Successes count those in a row, up to 4095.
 	Failures  int `json:"failures"`
 	Successes int `json:"successes"`
 	// Since is since when the state is so, where somebody knows: a snapshot does not.

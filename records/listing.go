@@ -14,30 +14,29 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// NameState is one name that has data, at one moment. Names have no final dot.
+// NameState is one name that has data. Names have no final dot.
 type NameState struct {
-	// Name is the name, and Zone that of its zone.
+	// Name is the name. Zone is its zone.
 	Name string `json:"name"`
 	Zone string `json:"zone"`
-	// Owner has the addresses, or the CNAME. It is nil for Records of several Zones, and of the kind Corefile for name
-	// servers with addresses there.
+	// Owner has the addresses or the CNAME. Its kind is Corefile for addresses of name servers there.
 	Owner *status.Object `json:"owner,omitempty"`
-	// Sources are the first objects of the data that health does not decide on. MoreSources is how many there are besides.
+	// Sources are the first objects of unsteered data. MoreSources is how many more there are.
 	Sources     []status.Object `json:"sources,omitempty"`
 	MoreSources int             `json:"moreSources,omitempty"`
-	// Answer is how the owner's answers are laid out: simple, chain or flatten.
+	// Answer is simple, chain or flatten.
 	Answer string `json:"answer,omitempty"`
-	// Types are those of what is steered and of all that stands beside it.
+	// Types are the types of its records.
 	Types []string `json:"types"`
-	// Members is how many members there are to choose from.
+	// Members is how many there are to choose from.
 	Members int `json:"members,omitempty"`
-	// Addresses counts the owner's addresses and hostnames by how they are.
+	// Addresses counts the owner's addresses and hostnames by state.
 	Addresses Counts `json:"addresses"`
-	// FailsOpen says for whom nothing is up: "all clients", or some of them.
+	// FailsOpen says for whom nothing is up: "all clients", or some.
 	FailsOpen string `json:"failsOpen,omitempty"`
-	// Hidden is the delegation or DNAME above that answers in place of the name.
+	// Hidden is the delegation or DNAME above that answers instead.
 	Hidden string `json:"hidden,omitempty"`
-	// Losers is how many objects want the name and do not have it.
+	// Losers is how many objects want the name in vain.
 	Losers int `json:"losers,omitempty"`
 }
 

@@ -11,61 +11,61 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// Tree is what a host is made of: its groups, their members, and the addresses of these.
+// Tree is a host with its geo groups, their members and addresses.
 type Tree struct {
 	NameState
-	// Fallback is how far answers may be from the client: any, default or none (rule 4.6).
+	// Fallback is any, default or none (rule 4.6).
 	Fallback string `json:"fallback,omitempty"`
-	// TTL is that of the owner's data at the name itself, in seconds.
+	// TTL is that of the owner's data at the name, in seconds.
 	TTL uint32 `json:"ttl,omitempty"`
-	// TTL6 is that of the IPv6 addresses among Addrs, where the IPv4 addresses have another one.
+	// TTL6 is that of IPv6 addresses, if it differs.
 	TTL6 uint32 `json:"ttl6,omitempty"`
-	// Check says what is wanted to be checked of Addrs, and how.
+	// Check is the health check of Addrs.
 	Check string `json:"check,omitempty"`
 	// Addrs are the addresses of a host without members.
 	Addrs []AddressState `json:"addrs,omitempty"`
-	// Groups are those of the geo codes.
+	// Groups are its geo groups.
 	Groups []TreeGroup `json:"groups,omitempty"`
-	// Losers are the objects that want the name and do not have it.
+	// Losers are objects that want the name.
 	Losers []Loser `json:"losersList,omitempty"`
-	// Records are all other data at the name, in the form of zone files, less the SOA, with the DS records of the zone above.
+	// Records are other records at the name, without the SOA, with the parent's DS.
 	Records []string `json:"records,omitempty"`
 }
 
 // TreeGroup is the members of one geo code.
 type TreeGroup struct {
-	// Geo is the code, "*" for members without one. Default is true where clients that match no other come here.
+	// Geo is the code, or "*". Default reports whether it is the default.
 	Geo     string `json:"geo"`
 	Default bool   `json:"default,omitempty"`
-	// Name is that of the group in the chain (rule 2.3).
+	// Name is its name in the chain (rule 2.3).
 	Name string `json:"name,omitempty"`
-	// Members are those with the code.
+	// Members are its members.
 	Members []TreeMember `json:"members"`
 }
 
 // TreeMember is one member of a group.
 type TreeMember struct {
-	// Member is its set identifier: the name of its addresses, or its hostname. Owner is the object that has it. Gateway is
-	// the namespace/name of the Gateway of its addresses. Weight is as its object says, 0 for one that is drained.
+	// Member is its set identifier, the end of its chain. Owner is its object. Gateway is its namespace/name.
+	// Weight is the object's; 0 drains.
 	Member  string        `json:"member"`
 	Owner   status.Object `json:"owner"`
 	Gateway string        `json:"gateway,omitempty"`
 	Weight  uint64        `json:"weight"`
-	// TTL is that of its addresses, or of the CNAME to its hostname.
+	// TTL is that of its addresses or CNAME.
 	TTL uint32 `json:"ttl"`
-	// Check says what is wanted to be checked of it.
+	// Check is its health check.
 	Check string `json:"check,omitempty"`
-	// Class is how good the member is.
+	// Class is its state, as that of an address.
 	Class string `json:"class"`
-	// Addresses are its addresses, or its hostname.
+	// Addresses are its addresses or hostname.
 	Addresses []AddressState `json:"addresses"`
-	// Sets are the RRsets of an answer with this member: the CNAMEs that lead to it, and its addresses.
+	// Sets are the RRsets of an answer with it.
 	Sets []TreeSet `json:"sets"`
 }
 
-// TreeSet is what an RRset has besides its data.
+// TreeSet is an RRset without its data.
 type TreeSet struct {
-	// Name is its owner name, Type its type, and TTL is in seconds.
+	// Name is its owner name. Type is its type. TTL is in seconds.
 	Name string `json:"name"`
 	Type string `json:"type"`
 	TTL  uint32 `json:"ttl"`

@@ -168,18 +168,18 @@ func failError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// Failure is the body of an answer that is no success.
+// Failure is the body of an error.
 type Failure struct {
 	// Error says what is wrong.
 	Error FailureText `json:"error"`
 }
 
-// FailureText says what is wrong, and with what: a parameter, or "".
+// FailureText says what is wrong.
 type FailureText struct {
-	// Field is the parameter that is wrong; "" where it is none. Message is a sentence that says what is wrong, and what to write.
+	// Field is the parameter that is wrong, if it is one. Message says what is wrong, and what to write.
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
-	// NotFound is true where the question is well-formed, and what it is about does not exist.
+	// NotFound reports whether what was asked about does not exist.
 	NotFound bool `json:"notFound,omitempty"`
 }
 

@@ -23,7 +23,7 @@ type Source interface {
 	Preview(PreviewRequest) (*inspect.Preview, error)
 }
 
-// Server is how a server is, at one moment.
+// Server is the state of a server.
 type Server struct {
 	// Version is that of the plugin. Host is the name of the machine; with Pod, that of the pod in Kubernetes. Started is
 	// when the server began.
@@ -35,25 +35,22 @@ type Server struct {
 	// from was made; zero before there is something.
 	Ready    bool      `json:"ready"`
 	Snapshot time.Time `json:"snapshot,omitzero"`
-	// Clusters are those that are read, in the order of their names.
+	// Clusters are those that are read, by name.
 	Clusters []Cluster `json:"clusters"`
-	// FailOpens are hosts for which nothing is up, with those who get what is down; FailingOpen is
-	// how many there are in all.
+	// FailOpens are the first hosts for which nothing is up. FailingOpen is how many there are.
 	FailOpens   []FailOpen `json:"failOpens"`
 	FailingOpen int        `json:"failingOpen"`
-	// Held is what is held back of removals that nobody has reported (rule 8.5).
+	// Held are removals that the guard holds back (rule 8.5).
 	Held []Held `json:"held"`
-	// UnreadOwners is how many registered names have owners that cannot be read now.
+	// UnreadOwners is how many names have owners that cannot be read now.
 	UnreadOwners int `json:"unreadOwners"`
-	// Targets is how many targets are checked; Overdue is by how much the check that has waited longest
-	// is past its time, in seconds.
+	// Targets is how many targets are checked. Overdue is how many seconds the latest check is late.
 	Targets int     `json:"targets"`
 	Overdue float64 `json:"overdueSeconds"`
-	// Overrides are the first lines of the operator's file of overrides (rule 4.5); OverridesInForce is how many there are
-	// in all.
+	// Overrides are the first lines of the override file (rule 4.5). OverridesInForce is how many there are.
 	Overrides        []string `json:"overrides"`
 	OverridesInForce int      `json:"overridesInForce"`
-	// TokenProblem says why the file with the console's token cannot be used, so that the token of before counts on.
+	// TokenProblem says why the token file cannot be used. The last token still counts.
 	TokenProblem string `json:"tokenProblem,omitempty"`
 	// Since is since when something is so: unreadOwners, overrides, conflicts. What is not so is missing.
 	Since map[string]time.Time `json:"since"`
@@ -85,18 +82,18 @@ type PreviewRequest struct {
 	Prune bool
 }
 
-// Cluster is how one cluster is read and written to.
+// Cluster is the state of one cluster.
 type Cluster struct {
-	// Name is as the Corefile, or a Secret, has it.
+	// Name is that of the Corefile or a Secret.
 	Name string `json:"name"`
 	// Synced is true while everything is listed and followed, and Lost is when that ended last; LastEvent is when anything
 	// was heard. They are missing for never.
 	Synced    bool      `json:"synced"`
 	Lost      time.Time `json:"lost,omitzero"`
 	LastEvent time.Time `json:"lastEvent,omitzero"`
-	// Problem says what stands in the way, where the cluster is a directory of manifests.
+	// Problem says what is wrong with a directory of manifests.
 	Problem string `json:"problem,omitempty"`
-	// FromState is true while something is answered from the state on disk.
+	// FromState reports whether something is answered from the state on disk.
 	FromState bool `json:"fromState,omitempty"`
 	// Written is true where this server may write back; Leader is true while it does. Writer is the host or pod that holds
 	// the Lease, as far as this server sees; "" for nobody known. Backlog is how many objects are to be looked at.
@@ -106,7 +103,7 @@ type Cluster struct {
 	Backlog int    `json:"backlog"`
 }
 
-// FailOpen is one host for which nothing is up.
+// FailOpen is a host for which nothing is up.
 type FailOpen struct {
 	// Host is its name.
 	Host string `json:"host"`
@@ -115,7 +112,7 @@ type FailOpen struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Held is what is held back of one zone.
+// Held is what the guard holds back in one zone.
 type Held struct {
 	// Zone is its name. Names is how many names in it have something that is held back. Since is when that was missed first,
 	// and Until when it goes.

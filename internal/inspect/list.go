@@ -15,13 +15,13 @@ type Zone struct {
 	// Name is its origin. Serial is that of its SOA.
 	Name   string `json:"name"`
 	Serial uint32 `json:"serial"`
-	// Names is how many have data, as View.Names lists them.
+	// Names is how many names have data.
 	Names int `json:"names"`
-	// Conflicts is how many objects want a name that another one has.
+	// Conflicts is how many objects want another one's name.
 	Conflicts int `json:"conflicts"`
-	// Held is how many names have something that is held back (rule 8.5).
+	// Held is how many names the guard holds (rule 8.5).
 	Held int `json:"held"`
-	// Open is true where every namespace may publish, as nothing says who may.
+	// Open reports whether every namespace may publish.
 	Open bool `json:"open,omitempty"`
 }
 
@@ -82,7 +82,7 @@ var NameStates = []string{StateFailing, StateImpaired, StateContended, StateUnse
 type NamePage struct {
 	// Names are those of this page.
 	Names []records.NameState `json:"names"`
-	// Next is Filter.After of the next page; "" where there is none.
+	// Next is Filter.After of the next page, if there is one.
 	Next string `json:"next,omitempty"`
 }
 

@@ -10,27 +10,25 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Preview is what differs between two snapshots for those who ask. Health is taken as it is.
+// Preview is what would change in the answers. Health is taken as it is.
 type Preview struct {
-	// Names are those that come, go or change, by zone and name, at most MaxPage; More is how
-	// many there are besides.
+	// Names are those that come, go or change, at most MaxPage. More is how many more there are.
 	Names []NameChange `json:"names"`
 	More  int          `json:"more,omitempty"`
-	// Added, Removed and Changed count all of them.
+	// Added, Removed and Changed count all names.
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 	Changed int `json:"changed"`
-	// Moving counts the names of whose clients some get other addresses than before; Most is the largest
-	// part of them that does, of any name.
+	// Moving counts the names of which some clients get other addresses. Most is the largest part of clients, of any name.
 	Moving int   `json:"moving"`
 	Most   Moved `json:"most"`
-	// Troubles are the conflicts, and the objects that are not served in full, that begin; Mended are those that end.
+	// Troubles are the conflicts and unserved objects that begin. Mended are those that end.
 	Troubles Troubles `json:"troubles"`
 	Mended   Troubles `json:"mended"`
-	// Checks are the targets whose checks begin, end or change, at most MaxPage; MoreChecks is how many there are besides.
+	// Checks are those that begin, end or change, at most MaxPage. MoreChecks is how many more there are.
 	Checks     []CheckChange `json:"checks,omitempty"`
 	MoreChecks int           `json:"moreChecks,omitempty"`
-	// LeftOut says what of the manifests does not count, a line each.
+	// LeftOut says what of the manifests does not count.
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
@@ -43,46 +41,45 @@ const (
 
 // NameChange is one name that differs.
 type NameChange struct {
-	// Name is the name, and Zone that of its zone. Change is added, removed or changed.
+	// Name is the name. Zone is its zone. Change is added, removed or changed.
 	Name   string `json:"name"`
 	Zone   string `json:"zone"`
 	Change string `json:"change"`
-	// Members are those that differ, where there is a choice.
+	// Members are those that differ.
 	Members []MemberChange `json:"members,omitempty"`
-	// Plus and Minus are what else comes and goes: owners, addresses, records, settings, a line
-	// each.
+	// Plus and Minus are what else comes and goes, such as owners and records.
 	Plus  []string `json:"plus,omitempty"`
 	Minus []string `json:"minus,omitempty"`
-	// Moved is the part of the clients that get other addresses; nil for names that come or go.
+	// Moved is the part of the clients that move; nil for names that come or go.
 	Moved *Moved `json:"moved,omitempty"`
 }
 
 // MemberChange is one member that differs.
 type MemberChange struct {
-	// Member is its set identifier, Cluster where its object is, and Geo its geo code, "*" for none. Change is added, removed or
+	// Member is its set identifier. Cluster is that of its object. Geo is its geo code, or "*". Change is added, removed or
 	// changed.
 	Member  string `json:"member"`
 	Cluster string `json:"cluster"`
 	Geo     string `json:"geo"`
 	Change  string `json:"change"`
-	// Before and After are its weights, where it was and is there.
+	// Before and After are its weights.
 	Before *uint64 `json:"weightBefore,omitempty"`
 	After  *uint64 `json:"weightAfter,omitempty"`
-	// StateBefore and StateAfter say how good it was and is, and why, where that differs.
+	// StateBefore and StateAfter are its states with reasons, if they differ.
 	StateBefore string `json:"stateBefore,omitempty"`
 	StateAfter  string `json:"stateAfter,omitempty"`
-	// Plus and Minus are the addresses, CNAMEs, TTLs and checks that come and go, a line each.
+	// Plus and Minus are addresses, CNAMEs, TTLs and checks that come and go.
 	Plus  []string `json:"plus,omitempty"`
 	Minus []string `json:"minus,omitempty"`
 }
 
-// Moved is a part of the address space, from 0 to 1, whose clients get other addresses. The first addresses of a family, beside
+// Moved is the part of the clients, from 0 to 1, that get other addresses. The first addresses of a family, beside
 // those of the other, move nobody: clients had the others, and keep them.
 type Moved struct {
-	// IPv4 and IPv6 are the parts of each.
+	// IPv4 and IPv6 are the parts by family.
 	IPv4 float64 `json:"ipv4"`
 	IPv6 float64 `json:"ipv6"`
-	// Of says what it is a part of: "addresses" of the geo databases, or "countries" where there are none.
+	// Of is "addresses" of the geo databases, or without these "countries".
 	Of string `json:"of"`
 }
 

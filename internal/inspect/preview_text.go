@@ -122,16 +122,16 @@ func (p *Preview) Summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// CheckChange is one target whose checks differ.
+// CheckChange is one check that differs.
 type CheckChange struct {
-	// Target is what is asked, as a URL, and Host is who is meant. Change is added, removed or changed, by other values of headers.
+	// Target is a URL. Host is the name that the check sends. Change is added, removed, or changed if only headers differ.
 	Target string `json:"target"`
 	Host   string `json:"host,omitempty"`
 	Change string `json:"change"`
-	// Headers is the cluster/namespace/name of the Secret with its headers; Insecure reports whether any certificate is taken.
+	// Headers is cluster/namespace/name of the Secret with headers. Insecure reports whether any certificate is taken.
 	Headers  string `json:"headers,omitempty"`
 	Insecure bool   `json:"insecure,omitempty"`
-	// Terms say how often it is checked, and when it is down.
+	// Terms are its interval and thresholds.
 	Terms string `json:"terms"`
 }
 

@@ -10,27 +10,26 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Target is one address that is checked.
+// Target is one check of an address.
 type Target struct {
 	// Address is an IP address, or a hostname.
 	Address string `json:"address"`
 	records.CheckState
-	// Word is what the operator says of the address: up or down, whatever checks find.
+	// Word is the override of the address: up or down.
 	Word string `json:"word,omitempty"`
-	// Interval is how long after one check the next begins, such as 30s; FailureThreshold and
-	// SuccessThreshold are how many in a row decide.
+	// Interval is the time between checks, such as 30s. FailureThreshold and SuccessThreshold are how many in a row decide.
 	Interval         string `json:"interval"`
 	FailureThreshold int    `json:"failureThreshold"`
 	SuccessThreshold int    `json:"successThreshold"`
 }
 
-// TargetPage is one page of targets, with how many there are of each state in all.
+// TargetPage is one page of targets.
 type TargetPage struct {
-	// Counts has the states up, unknown, down and pending. One that is pending is none of the others.
+	// Counts counts all: up, unknown, down, pending. Each target is in one.
 	Counts map[string]int `json:"counts"`
-	// Targets are the worst ones, and those that are as good by URL and host.
+	// Targets are the first, worst ones first.
 	Targets []Target `json:"targets"`
-	// More is how many there are besides.
+	// More is how many more there are.
 	More int `json:"more,omitempty"`
 }
 

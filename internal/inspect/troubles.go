@@ -9,20 +9,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Troubles is one page of conflicts, and of objects that are not served in full for other reasons.
+// Troubles is one page of conflicts, and of other objects that are not served in full.
 type Troubles struct {
-	// Conflicts are about names that an object wants and another one has.
+	// Conflicts are those of this page.
 	Conflicts []records.Conflict `json:"conflicts"`
-	// MoreConflicts is how many follow those of this page, and Next is TroubleFilter.After of the page that has them.
+	// MoreConflicts is how many follow. Next is TroubleFilter.After of their page.
 	MoreConflicts int    `json:"moreConflicts,omitempty"`
 	Next          string `json:"next,omitempty"`
-	// Objects are those that are not served in full for other reasons.
+	// Objects are the other objects.
 	Objects []records.Trouble `json:"objects"`
-	// MoreObjects is how many follow those of this page, and NextObjects is TroubleFilter.ObjectsAfter of the page that
-	// has them.
+	// MoreObjects is how many follow. NextObjects is TroubleFilter.ObjectsAfter of their page.
 	MoreObjects int    `json:"moreObjects,omitempty"`
 	NextObjects string `json:"nextObjects,omitempty"`
-	// AllConflicts and AllObjects are how many there are on all pages.
+	// AllConflicts and AllObjects count those of all pages.
 	AllConflicts int `json:"allConflicts"`
 	AllObjects   int `json:"allObjects"`
 }

@@ -16,18 +16,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// World says where the clients of each country go for one name and type, by their country and its
-// continent alone.
+// World says where the clients of each country go, by country and continent alone.
 type World struct {
-	// Name and Type are what was asked.
+	// Name and Type are the question.
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Destinations are where clients go, those with the most countries first; empty where nothing is
-	// chosen.
+	// Destinations are where clients go, by number of countries; empty if there is no choice.
 	Destinations []Destination `json:"destinations"`
-	// Countries are all, in the order of their codes.
+	// Countries are all countries, by code.
 	Countries []CountryGoes `json:"countries,omitempty"`
-	// Finer are the geo codes of members that are for parts of countries, or for AS numbers.
+	// Finer are members' codes of subdivisions and AS numbers.
 	Finer []string `json:"finer,omitempty"`
 	// Away are the geographies whose countries go elsewhere, as nothing there is as good.
 	Away []Away `json:"away,omitempty"`
@@ -41,14 +39,14 @@ type Away struct {
 	Countries int    `json:"countries"`
 }
 
-// Destination is what one draw is made from.
+// Destination is what one draw chooses from.
 type Destination struct {
-	// Geo are the codes of its members, and Class how good they are.
+	// Geo are the codes of its members. Class is their state.
 	Geo   []string `json:"geo"`
 	Class string   `json:"class"`
-	// Members are those that may be drawn, with their shares.
+	// Members are those that may be drawn.
 	Members []Share `json:"members"`
-	// Countries is how many countries go there.
+	// Countries is how many go there.
 	Countries int `json:"countries"`
 }
 
@@ -64,13 +62,13 @@ type Share struct {
 
 // CountryGoes says where the clients of one country go.
 type CountryGoes struct {
-	// Code is that of ISO 3166, and Name the country's in English. Continent is the geo code of its continent.
+	// Code is that of ISO 3166. Name is the English name. Continent is a geo code.
 	Code      string `json:"code"`
 	Name      string `json:"name"`
 	Continent string `json:"continent"`
-	// To is the index of its Destination; -1 for none.
+	// To is the index in destinations; -1 for none.
 	To int `json:"to"`
-	// Match is how the geo code of the destination fits the country.
+	// Match is how the destination's code fits the country.
 	Match pool.Match `json:"match,omitempty"`
 	// Away is the geo code that is nearer, whose members are worse; "" for none.
 	Away string `json:"away,omitempty"`

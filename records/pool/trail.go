@@ -82,12 +82,11 @@ func (d *Draw) Group() string {
 type Outcome struct {
 	// Match is how its geo code fits the client.
 	Match Match `json:"match"`
-	// Class is how good it was, as an address's class is; "" where nobody looked.
+	// Class is its state, as that of an address; "" if nobody looked.
 	Class string `json:"class,omitempty"`
-	// Share is the part of the draws that fall on it, from 0 to 1, for clients at the same place while the health stays the
-	// same.
+	// Share is its part of such draws, from 0 to 1.
 	Share float64 `json:"share"`
-	// Verdict says whether it was taken, and if not why.
+	// Verdict says whether it was taken, or why not.
 	Verdict Verdict `json:"verdict"`
 }
 

@@ -11,16 +11,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// Conflict is one object that wants a name and does not have it, as another one has it
-// (rules 5.3 to 5.7). Names have no final dot.
+// Conflict is one object that wants another one's name (rules 5.3 to 5.7). Names have no final dot.
 type Conflict struct {
-	// Name is the name, and Zone that of its zone.
+	// Name is the name. Zone is its zone.
 	Name string `json:"name"`
 	Zone string `json:"zone"`
-	// Loser wants the name. Owner has it; nil where it is not one object alone.
+	// Loser wants the name. Owner has it; nil for several objects.
 	Loser Object  `json:"loser"`
 	Owner *Object `json:"owner,omitempty"`
-	// Why says why the name is not the loser's, in a sentence.
+	// Why is the reason, in a sentence.
 	Why string `json:"why"`
 }
 
@@ -77,7 +76,7 @@ func lostAt(z *zone.Zone, name string, yield func(Conflict) bool) bool {
 // Trouble is one object that is not served in full, and why.
 type Trouble struct {
 	Object
-	// Reason is one word, Why a sentence. Refused is true where nothing of the object is served.
+	// Reason is one word. Why is a sentence. Refused reports whether nothing of it is served.
 	Reason  string `json:"reason"`
 	Why     string `json:"why"`
 	Refused bool   `json:"refused,omitempty"`

@@ -7,7 +7,7 @@ import (
 
 // Object names an object.
 type Object struct {
-	// Cluster is where it is, and Kind what it is, such as DNSPolicy; the Corefile is in no cluster.
+	// Cluster is its cluster. Kind is such as DNSPolicy, or Corefile, which is in no cluster.
 	Cluster string `json:"cluster,omitempty"`
 	Kind    string `json:"kind"`
 	// Name is namespace/name.

@@ -22,9 +22,10 @@ const APIFile = "docs/api.md"
 const apiHead = `<!-- make reference writes this file: of the comments of the Go types in console, inspect and records -->
 # The console's API
 
-What the paths of the [console](console.md#the-api) answer, as JSON. Names have no final dot. A field
-that is zero, empty or false may be missing. Fields may be added; none changes its meaning while the
-header ` + "`Kuadrant-Api`" + ` says 1. A field without a type is a string.
+What the paths of the [console](console.md#the-api) answer, as JSON. Names have no final dot. Fields
+that are zero, empty or false may be missing. Fields may be added; none changes its meaning while
+the header ` + "`Kuadrant-Api`" + ` says 1. A field without a type is a string. A boolean is true if what it
+says holds.
 
 `
 
@@ -252,7 +253,10 @@ func typeIn(room string, t ast.Expr) (string, string) {
 func (d *apiDoc) kind(room string, t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.ArrayType:
-		return "list of " + d.kind(room, t.Elt)
+		if of := d.kind(room, t.Elt); of != "string" {
+			return "list of " + of
+		}
+		return "strings"
 	case *ast.MapType:
 		return "map of " + d.kind(room, t.Value)
 	}
@@ -319,7 +323,7 @@ func afterNames(comment string, names map[string]string) string {
 		return comment
 	}
 	field := `(?:` + strings.Join(slices.Sorted(maps.Keys(names)), "|") + `)`
-	return regexp.MustCompile(`^`+field+`(?:(?:, | and )`+field+`)* (?:(?:is|are|says?|reports) )?`).ReplaceAllString(comment, "")
+	return regexp.MustCompile(`^`+field+`(?:(?:, | and )`+field+`)* (?:(?:is|are|says?|reports(?: whether)?) )?`).ReplaceAllString(comment, "")
 }
 
 // qualified is a field of another type, or a type of another package, as comments name it.
