@@ -77,7 +77,7 @@ func TestAll(t *testing.T) {
 	for _, c := range all {
 		programs[c.Program()]++
 	}
-	for program, least := range map[string]int{"make": 10, "kubectl": 50, "dig": 50, "helm": 5, "go": 15, "kdns": 3} {
+	for program, least := range map[string]int{"make": 10, "kubectl": 50, "dig": 50, "helm": 5, "go": 5, "kdns": 3} {
 		if programs[program] < least {
 			t.Errorf("%d times %s", programs[program], program)
 		}
