@@ -65,8 +65,9 @@ func ParseQuestion(text string) (q Question, err error) {
 	return q, nil
 }
 
-// Serials shows serials by how much they have grown, since they start with a date.
-type Serials map[string]uint32
+// Serials shows a zone's serials by the order in which they were seen: they start with a date, and what changes at once may be published
+// in several versions.
+type Serials map[string][]uint32
 
 // Format writes a reply down as dig does, without classes.
 func (s Serials) Format(m *dns.Msg) []string {
@@ -105,10 +106,13 @@ func (s Serials) record(rr dns.RR) string {
 		return fmt.Sprintf("%s %d RRSIG %s %s", r.Hdr.Name, r.Hdr.Ttl, dns.TypeToString[r.TypeCovered], r.SignerName)
 	case *dns.SOA:
 		c := *r
-		if _, seen := s[c.Hdr.Name]; !seen {
-			s[c.Hdr.Name] = c.Serial
+		seen := s[c.Hdr.Name]
+		i := slices.Index(seen, c.Serial)
+		if i < 0 {
+			i = len(seen)
+			s[c.Hdr.Name] = append(seen, c.Serial)
 		}
-		c.Serial -= s[c.Hdr.Name]
+		c.Serial = uint32(i)
 		rr = &c
 	}
 	return strings.Join(slices.Delete(strings.Fields(rr.String()), 2, 3), " ")
