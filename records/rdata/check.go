@@ -36,6 +36,9 @@ func check(rr dns.RR, data []byte) error {
 		if rr.GatewayType&^0x80 > 3 {
 			return errors.New("the relay has a type of 0 to 3 (RFC 8777 §4.2.3)")
 		}
+		if rr.GatewayType > 0x80 { // it would be packed without the relay
+			return errors.New("a relay with the discovery bit cannot be served: write 0 for the bit")
+		}
 	case *dns.URI:
 		if rr.Target == "" {
 			return errors.New("the target is empty (RFC 7553 §4.4)")

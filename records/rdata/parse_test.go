@@ -115,7 +115,9 @@ var cases = []struct {
 	{"IPSECKEY", []string{"10 1 2 192.0.2.38 AQNR", "10 0 2 . AQNR", "10 2 2 2001:db8::1 AQNR", "10 3 2 g AQNR"}, [][2]string{
 		{generic("0a0100"), "octets"}, {generic("0a0000"), "is empty"}, {generic("0a0400 00"), "0 to 3"},
 	}},
-	{"AMTRELAY", []string{"10 0 1 203.0.113.15", "10 0 2 2001:db8::15", "10 0 3 amt", "10 0 0 ."}, [][2]string{{generic("0a83"), "octets"}, {generic("0a07"), "0 to 3"}}},
+	{"AMTRELAY", []string{"10 0 1 203.0.113.15", "10 0 2 2001:db8::15", "10 0 3 amt", "10 0 0 ."}, [][2]string{
+		{generic("0a03"), "octets"}, {generic("0a07"), "0 to 3"}, {"10 1 3 amt", "discovery bit"}, {"10 1 1 203.0.113.15", "discovery bit"},
+	}},
 	{"DNSKEY", []string{"257 3 13 a2V5"}, [][2]string{
 		{generic("0101 03 0d"), "is empty"}, {"257 3 1 a2V5", "algorithm 1"}, {"257 3 253 A2ZvbwBr", "algorithm 253"}, {"257 3 13 a", "base64"},
 	}},
