@@ -26,11 +26,13 @@ type object struct {
 	// within returns what keeps a name out; nil for nothing.
 	within    func(name string, at *Zone) *Problem
 	endpoints []api.Endpoint
-	steered   []*Endpoint // A, AAAA and CNAME
+	steered   []*Endpoint     // A, AAAA and CNAME
+	names     map[string]bool // that there are endpoints for
 }
 
 // read turns the endpoints into those for steered data, and Records.
 func (o *object) read() {
+	o.names = make(map[string]bool, len(o.endpoints))
 	for i := range o.endpoints {
 		ep := &o.endpoints[i]
 		if ep.IsRegistryText() {
@@ -41,6 +43,7 @@ func (o *object) read() {
 			o.refuse(reasonInvalidName, "endpoint %q: %v", ep.DNSName, err)
 			continue
 		}
+		o.names[name] = true
 		at := o.set.closest(name)
 		if at == nil {
 			o.refuse(ReasonNotServed, "%s lies outside the zones served here: %s", TrimDot(name), o.opt.ZoneNames())
@@ -174,10 +177,11 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 
 // has reports whether one of the endpoints is for a name, by itself or as a wildcard.
 func (o *object) has(name string) bool {
-	return slices.ContainsFunc(o.endpoints, func(ep api.Endpoint) bool {
-		n, err := rdata.Canonical(ep.DNSName)
-		return err == nil && (n == name || strings.HasPrefix(n, rdata.Wildcard) && rdata.IsSubdomain(rdata.Base(n), name))
-	})
+	found := o.names[name]
+	for at, ok := name, true; ok && !found; at, ok = rdata.Parent(at) {
+		found = o.names[rdata.WildcardOf(at)]
+	}
+	return found
 }
 
 // take adds the targets of an endpoint, but for names of the object itself.
