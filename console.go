@@ -135,7 +135,7 @@ func (s *server) Server() console.Server {
 	open := e.FailingOpen()
 	said.FailingOpen = len(open)
 	for _, host := range slices.Sorted(maps.Keys(open))[:min(len(open), maxShownFailing)] {
-		said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host], Since: s.said.since.of(host).UTC()})
+		said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host], Since: s.said.failing.of(host).UTC()})
 	}
 	for _, z := range e.Held() {
 		said.Held = append(said.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Since: z.Since.UTC(), Until: z.Until.UTC()})
@@ -170,7 +170,7 @@ func consoleClusters(e *engine.Engine) []console.Cluster {
 	return list
 }
 
-// marks are since when something is so: what console.Server.Since has, and hosts that fail open. Any goroutine may use them.
+// marks are since when something is so. Any goroutine may use them.
 type marks struct {
 	mu    sync.Mutex
 	since map[string]time.Time

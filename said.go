@@ -23,7 +23,8 @@ type said struct {
 	published                             func() // is told of each snapshot
 	log                                   logger
 	objects, zones, hosts, targets, words bounded
-	since                                 marks
+	since                                 marks // what console.Server.Since has
+	failing                               marks // hosts that fail open
 	// ask begins a command that asks this server; nil or "" where nobody can say.
 	ask atomic.Pointer[string]
 	// overrides are those that were looked through last, and begun is true once it was said what was read. Only the compiling
@@ -105,7 +106,7 @@ func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
 	s.begin(now)
 	s.since.set(console.SinceUnread, now.UnreadOwners() > 0)
 	s.since.set(console.SinceConflicts, slices.ContainsFunc(now.Zones(), func(z *records.Zone) bool { return z.Conflicts > 0 }))
-	s.since.set(console.SinceOverrides, len(slices.Collect(now.Objects().Overrides.All())) > 0)
+	s.since.set(console.SinceOverrides, now.Objects().Overrides.Any())
 	s.published()
 }
 
@@ -302,7 +303,7 @@ func (s *said) unmet(now *records.Snapshot) {
 
 // FailOpen implements engine.Listener.
 func (s *said) FailOpen(host, whom string) {
-	s.since.set(host, whom != "")
+	s.failing.set(host, whom != "")
 	if whom == "" {
 		s.tell(&s.hosts, "host %q: recovered: a target is up", host)
 	} else {

@@ -228,12 +228,12 @@ func TestNews(t *testing.T) {
 		t.Errorf("%d lines are kept: %+v", len(all), all)
 	}
 	s.FailOpen("a.example.com", "all clients")
-	began := s.since.of("a.example.com")
+	began := s.failing.of("a.example.com")
 	s.FailOpen("a.example.com", "some clients")
-	if began.IsZero() || s.since.of("a.example.com") != began {
+	if began.IsZero() || s.failing.of("a.example.com") != began {
 		t.Error("the host fails open since another time")
 	}
-	if s.FailOpen("a.example.com", ""); !s.since.of("a.example.com").IsZero() {
+	if s.FailOpen("a.example.com", ""); !s.failing.of("a.example.com").IsZero() {
 		t.Error("it still does")
 	}
 }

@@ -213,6 +213,7 @@ type serverBlocks struct {
 func newServer() *server {
 	s := &server{news: &news{Logger: log}, started: time.Now()}
 	s.notifier = newNotifier(func() *records.Snapshot { return s.engine.Snapshot() })
+	s.notifier.warnf, s.notifier.infof = s.news.Warningf, s.news.Infof
 	s.said = newSaid(s.news, s.notifier.ring)
 	s.engine = engine.New(s.news, s.said)
 	return s

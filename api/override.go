@@ -147,6 +147,9 @@ func (o *Overrides) Target(target string) string { return o.lines()[subject{"", 
 // Targets reports whether there is a word on any target.
 func (o *Overrides) Targets() bool { return o != nil && o.targets }
 
+// Any reports whether there are overrides.
+func (o *Overrides) Any() bool { return len(o.lines()) > 0 }
+
 // All yields the overrides in the order of their lines.
 func (o *Overrides) All() iter.Seq[Override] {
 	return slices.Values(slices.SortedFunc(maps.Values(o.lines()), func(a, b Override) int { return cmp.Compare(a.Line, b.Line) }))
