@@ -60,7 +60,7 @@ func TestOperatorStaysAtWork(t *testing.T) {
 	}
 }
 
-// TestOperatorIsSeenAfterAFailure: the API server does not answer one of the looks for other controllers, as
+// TestOperatorIsSeenAfterAFailure (bug B8): the API server does not answer one of the looks for other controllers, as
 // one that restarts. Nothing is known then: whoever takes that for nobody writes what an operator writes.
 func TestOperatorIsSeenAfterAFailure(t *testing.T) {
 	for fails := range int64(4) {

@@ -37,7 +37,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestCheckPublish: lines that are about a part of a zone need one that is about the zone (rule 5.1).
+// TestCheckPublish (bug A7): lines that are about a part of a zone need one that is about the zone (rule 5.1).
 func TestCheckPublish(t *testing.T) {
 	const says = "Testfile:2 - Error during parsing: publish: api.open.test is a part of the zone open.test, and no line says who may publish in the rest of it: " +
 		"write `publish open.test *` for every namespace, or `publish open.test NAMESPACE...`"

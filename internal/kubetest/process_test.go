@@ -28,7 +28,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestPortBefore: a server that starts again has the port that its kubeconfig names.
+// TestPortBefore (bug E5): a server that starts again has the port that its kubeconfig names.
 func TestPortBefore(t *testing.T) {
 	dir := t.TempDir()
 	if port := portBefore(dir); port != "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOpensAgain: a version that could not be opened, here for want of a descriptor, is read when it can be, though nobody
+// TestOpensAgain (bug D1): a version that could not be opened, here for want of a descriptor, is read when it can be, though nobody
 // writes it again.
 func TestOpensAgain(t *testing.T) {
 	file := File{Path: filepath.Join(t.TempDir(), "file"), MaxSize: 100}

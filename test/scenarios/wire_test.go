@@ -273,7 +273,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestGlueThatIsNeeded: addresses of a referral's servers below the cut are all there, or TC says that
+// TestGlueThatIsNeeded (bug A3): addresses of a referral's servers below the cut are all there, or TC says that
 // they are not (RFC 9471 §3.1, rule 7.3). Those beside it are left out where they do not fit.
 func TestGlueThatIsNeeded(t *testing.T) {
 	dir := t.TempDir()
