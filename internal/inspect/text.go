@@ -28,10 +28,7 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 		}
 		return "taken"
 	case pool.VerdictFarther:
-		if c.Class == pool.Unchecked {
-			return "another member is closer: " + MatchText(of.Match)
-		}
-		return "healthy, but another member is closer: " + MatchText(of.Match)
+		return "another member is closer: " + MatchText(of.Match)
 	case pool.VerdictWorse:
 		return "it is " + ClassText(c.Class) + ", and another is " + ClassText(of.Class)
 	case pool.VerdictGroup:
