@@ -80,7 +80,9 @@ func (s *server) Look() (inspect.View, bool) {
 	if snap == nil {
 		return inspect.View{}, false
 	}
-	v := inspect.View{Snapshot: snap, Random: e.Random}
+	v := inspect.View{Snapshot: snap, Random: e.Random, FaultySince: func(o records.Object) time.Time {
+		return s.said.faulty.of(inspect.ObjectText(o)).UTC()
+	}}
 	if p := e.Prober(); p != nil {
 		v.Since = p.Since
 	}
@@ -115,7 +117,7 @@ func (s *server) Server() console.Server {
 	}
 	said.Host, _ = os.Hostname()
 	said.Pod = os.Getenv("KUBERNETES_SERVICE_HOST") != ""
-	for _, what := range []string{console.SinceUnread, console.SinceOverrides, console.SinceConflicts} {
+	for _, what := range []string{console.SinceUnread, console.SinceOverrides} {
 		if at := s.said.since.of(what); !at.IsZero() {
 			said.Since[what] = at.UTC()
 		}
@@ -134,8 +136,14 @@ func (s *server) Server() console.Server {
 	}
 	open := e.FailingOpen()
 	said.FailingOpen = len(open)
-	for _, host := range slices.Sorted(maps.Keys(open))[:min(len(open), maxShownFailing)] {
-		said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host], Since: s.said.failing.of(host).UTC()})
+	for i, host := range slices.Sorted(maps.Keys(open)) {
+		since := s.said.failing.of(host).UTC()
+		if first, ok := said.Since[console.SinceFailing]; !since.IsZero() && (!ok || since.Before(first)) {
+			said.Since[console.SinceFailing] = since
+		}
+		if i < maxShownFailing {
+			said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host], Since: since})
+		}
 	}
 	for _, z := range e.Held() {
 		said.Held = append(said.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Since: z.Since.UTC(), Until: z.Until.UTC()})

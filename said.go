@@ -25,6 +25,7 @@ type said struct {
 	objects, zones, hosts, targets, words bounded
 	since                                 marks // what console.Server.Since has
 	failing                               marks // hosts that fail open
+	faulty                                marks // objects that are not served in full
 	// ask begins a command that asks this server; nil or "" where nobody can say.
 	ask atomic.Pointer[string]
 	// overrides are those that were looked through last, and begun is true once it was said what was read. Only the compiling
@@ -42,7 +43,7 @@ type logger interface {
 func newSaid(log logger, published func()) *said {
 	return &said{
 		published: published, log: log,
-		objects: bounded{more: "objects that are not served in full were not logged: their status says why"},
+		objects: bounded{more: "objects that are not served in full were not logged: the console has them"},
 		zones:   bounded{more: "zones were not logged"},
 		hosts:   bounded{more: "hosts that begin or cease to fail open were not logged: the console has them"},
 		targets: bounded{more: "changes of targets were not logged: coredns_kuadrant_target_health has them all"},
@@ -105,7 +106,6 @@ func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
 	s.unmet(now)
 	s.begin(now)
 	s.since.set(console.SinceUnread, now.UnreadOwners() > 0)
-	s.since.set(console.SinceConflicts, slices.ContainsFunc(now.Zones(), func(z *records.Zone) bool { return z.Conflicts > 0 }))
 	s.since.set(console.SinceOverrides, now.Objects().Overrides.Any())
 	s.published()
 }
@@ -156,10 +156,11 @@ func (s *said) faults(before, now *records.Snapshot) {
 	type fault struct{ namespace, line string }
 	var all []fault
 	for _, r := range now.Changed() {
-		if r.Verdict == nil {
-			continue
+		line := ""
+		if r.Verdict != nil {
+			_, line = r.Verdict.Problem()
 		}
-		_, line := r.Verdict.Problem()
+		s.faulty.set(inspect.ObjectText(records.Object{Cluster: r.Cluster, Kind: r.Ref.Kind.String(), Name: r.Ref.Name}), line != "")
 		if line == "" {
 			continue
 		}

@@ -29,7 +29,7 @@ type alarmItem struct {
 }
 
 // mostItems is how many things of one kind the first page names.
-const mostItems = 8
+const mostItems = 4
 
 // grave is alarm.Grave of what users notice.
 const grave = "grave"
@@ -97,7 +97,7 @@ func (o *overview) failOpenAlarm() {
 	s := &o.Server
 	a := alarm{
 		Grave: grave, Head: plural(s.FailingOpen, "name") + " with nothing up", All: pathOf("/names", "state", inspect.StateFailing),
-		Why: "No target of theirs is up. Clients get addresses that are down, as there are no others.", Runbook: "kuadranthostdown",
+		Why: "No target of theirs is up. Clients get addresses that are down, as there are no others.", Runbook: "kuadranthostdown", Since: s.Since[SinceFailing],
 		Items: items(s.FailOpens, func(f FailOpen) alarmItem {
 			return alarmItem{f.Host, pathOf("/name", "name", f.Host), f.Whom, f.Since}
 		}),
@@ -151,26 +151,27 @@ func (o *overview) add(n int, a alarm) {
 	if n == 0 {
 		return
 	}
-	if a.Items != nil {
-		a.Rest = n - len(a.Items)
-	}
-	if a.Command == "" {
-		a.Command = command("curl", "-sS", o.url+PathServer)
-	}
-	if a.Since.IsZero() && a.Rest == 0 { // else another one may be older
+	if a.Since.IsZero() && n == len(a.Items) { // else another one may be older
 		for _, i := range a.Items {
 			if !i.Since.IsZero() && (a.Since.IsZero() || i.Since.Before(a.Since)) {
 				a.Since = i.Since
 			}
 		}
 	}
+	if a.Items != nil {
+		a.Items = a.Items[:min(len(a.Items), mostItems)]
+		a.Rest = n - len(a.Items)
+	}
+	if a.Command == "" {
+		a.Command = command("curl", "-sS", o.url+PathServer)
+	}
 	o.Alarms = append(o.Alarms, a)
 }
 
-// items returns the first things of one kind, as an alarm names them.
+// items returns things of one kind, as an alarm names them.
 func items[T any](all []T, item func(T) alarmItem) []alarmItem {
 	list := []alarmItem{}
-	for _, one := range all[:min(len(all), mostItems)] {
+	for _, one := range all {
 		list = append(list, item(one))
 	}
 	return list
@@ -262,11 +263,11 @@ func (o *overview) targetAlarm() {
 	}
 	bad := slices.DeleteFunc(slices.Clone(o.Targets.Targets), func(t inspect.Target) bool { return t.Pending || t.State == "up" })
 	a.Items = items(bad, func(t inspect.Target) alarmItem {
-		more := inspect.ClassText(t.State)
+		more := t.Target + " is " + inspect.ClassText(t.State)
 		if t.Reason != "" {
 			more += ", " + t.Reason
 		}
-		return alarmItem{t.Target + " of " + t.Host, pathOf("/name", "name", t.Host), more, t.Since}
+		return alarmItem{t.Host, pathOf("/name", "name", t.Host), more, t.Since}
 	})
 	o.add(down+unknown, a)
 }
@@ -274,20 +275,27 @@ func (o *overview) targetAlarm() {
 func (o *overview) troubleAlarms(t *inspect.Troubles) {
 	o.add(t.AllConflicts, alarm{
 		Head: plural(t.AllConflicts, "conflict"), Why: "An object wants a name that another one has. The older one keeps it.",
-		Since: o.Server.Since[SinceConflicts], Runbook: "kuadrantconflictsgrowing", Command: o.kdns("list", "conflicts"),
+		Runbook: "kuadrantconflictsgrowing", Command: o.kdns("list", "conflicts"),
 		All: "/conflicts", Items: items(t.Conflicts, func(c records.Conflict) alarmItem {
-			return alarmItem{Text: c.Name, Link: pathOf("/name", "name", c.Name), More: "wanted by " + inspect.ObjectText(c.Loser)}
+			return alarmItem{Text: c.Name, Link: pathOf("/name", "name", c.Name), More: "wanted by " + inspect.ObjectText(c.Loser), Since: c.Since}
 		}),
 	})
-	unlocated := slices.DeleteFunc(slices.Clone(t.Objects), func(o records.Trouble) bool { return o.Reason != records.ReasonUnlocated })
-	object := func(o records.Trouble) alarmItem { return alarmItem{Text: inspect.ObjectText(o.Object), More: o.Why} }
+	var unlocated, others []alarmItem
+	for _, o := range t.Objects {
+		if text := inspect.ObjectText(o.Object); o.Reason == records.ReasonUnlocated {
+			unlocated = append(unlocated, alarmItem{Text: text, Since: o.Since})
+		} else {
+			others = append(others, alarmItem{Text: text, More: o.Why, Since: o.Since})
+		}
+	}
 	o.add(len(unlocated), alarm{
 		Head: "Geo codes count for nothing", Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects",
 		Why:   "Nothing finds clients here, so everybody gets the default. Write geoip FILE or nets FILE into the Corefile.",
-		Items: items(unlocated, func(o records.Trouble) alarmItem { return alarmItem{Text: inspect.ObjectText(o.Object)} }),
+		Items: unlocated,
 	})
-	o.add(t.AllObjects, alarm{
-		Head: plural(t.AllObjects, "object") + " not served in full", Why: "The status of each says what is not served, and why.",
-		Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects", Items: items(t.Objects, object),
+	rest := t.AllObjects - len(unlocated)
+	o.add(rest, alarm{
+		Head: plural(rest, "object") + " not served in full", Why: "Something of each is not answered. Mend the object, or what it depends on.",
+		Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects", Items: others,
 	})
 }

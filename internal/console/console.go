@@ -52,7 +52,7 @@ type Server struct {
 	OverridesInForce int      `json:"overridesInForce"`
 	// TokenProblem says why the token file cannot be used. The last token still counts.
 	TokenProblem string `json:"tokenProblem,omitempty"`
-	// Since is since when something is so: unreadOwners, overrides, conflicts. What is not so is missing.
+	// Since is since when something is so: unreadOwners, overrides, failingOpen. What is not so is missing.
 	Since map[string]time.Time `json:"since"`
 	// Events are the last lines of the plugin's log, the newest first.
 	Events []Event `json:"events"`
@@ -62,7 +62,7 @@ type Server struct {
 const (
 	SinceUnread    = "unreadOwners"
 	SinceOverrides = "overrides"
-	SinceConflicts = "conflicts"
+	SinceFailing   = "failingOpen"
 )
 
 // Event is one line of the log.

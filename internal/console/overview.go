@@ -66,7 +66,7 @@ func (c *console) survey(o *overview, v inspect.View) (err error) {
 	if o.MoreZones = max(0, len(o.Zones)-mostZones); o.MoreZones > 0 {
 		o.Zones = o.Zones[:mostZones]
 	}
-	if o.Targets, err = c.targets.get(func() (*inspect.TargetPage, error) { return v.Targets("", "", mostItems) }); err != nil {
+	if o.Targets, err = c.targets.get(func() (*inspect.TargetPage, error) { return v.Targets("", "", inspect.DefaultPage) }); err != nil {
 		return err
 	}
 	for name, owner := range v.Snapshot.UnreadNames() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -55,17 +56,26 @@ func (v *View) Troubles(f TroubleFilter) (*Troubles, error) {
 	told := make(map[records.Object][]string)
 	for c := range v.Snapshot.Conflicts() {
 		told[c.Loser] = append(told[c.Loser], c.Why)
+		c.Since = v.faultySince(c.Loser)
 		conflicts.add(c)
 	}
 	for o := range troublesHere(v.Snapshot) {
 		if slices.ContainsFunc(told[o.Object], func(why string) bool { return strings.HasSuffix(o.Why, why) }) {
 			continue // it is among the conflicts, and there is no more to say
 		}
+		o.Since = v.faultySince(o.Object)
 		objects.add(o)
 	}
 	t := troublesOf(conflicts, objects)
 	t.Next, t.NextObjects = conflicts.next(), objects.next()
 	return &t, nil
+}
+
+func (v *View) faultySince(o records.Object) (at time.Time) {
+	if v.FaultySince != nil {
+		at = v.FaultySince(o)
+	}
+	return at
 }
 
 // troublesHere yields the objects that are not served in full, less those that are for another server, or another

@@ -31,6 +31,8 @@ type View struct {
 	Held map[string]int
 	// Since returns since when a target is in its state, by its key; nil, or a zero time, where nobody knows.
 	Since func(key string) time.Time
+	// FaultySince returns since when an object is not served in full; nil, or a zero time, where nobody knows.
+	FaultySince func(records.Object) time.Time
 }
 
 // date says since when what a check has found is so.

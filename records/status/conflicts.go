@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
@@ -19,8 +20,9 @@ type Conflict struct {
 	// Loser wants the name. Owner has it; nil for several objects.
 	Loser Object  `json:"loser"`
 	Owner *Object `json:"owner,omitempty"`
-	// Why is the reason, in a sentence.
-	Why string `json:"why"`
+	// Why is the reason, in a sentence. Since is since when the loser is not served in full, where that is known.
+	Why   string    `json:"why"`
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Conflicts yields all conflicts, those about hosts before those about single Records, each
@@ -76,10 +78,12 @@ func lostAt(z *zone.Zone, name string, yield func(Conflict) bool) bool {
 // Trouble is one object that is not served in full, and why.
 type Trouble struct {
 	Object
-	// Reason is one word. Why is a sentence. Refused reports whether nothing of it is served.
-	Reason  string `json:"reason"`
-	Why     string `json:"why"`
-	Refused bool   `json:"refused,omitempty"`
+	// Reason is one word. Why is a sentence. Refused reports whether nothing of it is served. Since is since when, where
+	// that is known.
+	Reason  string    `json:"reason"`
+	Why     string    `json:"why"`
+	Refused bool      `json:"refused,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
 	// Elsewhere is true where the object is for another server, or another controller, to serve:
 	// nothing is wrong with it for that.
 	Elsewhere bool `json:"-"`
@@ -103,7 +107,10 @@ func (s *View) Troubles() iter.Seq[Trouble] {
 					if reason == "" {
 						continue
 					}
-					if !yield(Trouble{Object{c.Name, k.String(), name}, reason, why, !v.Accepted() || v.TotalRecords == 0, elsewhere(c, ref)}) {
+					if !yield(Trouble{
+						Object: Object{c.Name, k.String(), name}, Reason: reason, Why: why, Refused: !v.Accepted() || v.TotalRecords == 0,
+						Elsewhere: elsewhere(c, ref),
+					}) {
 						return
 					}
 				}

@@ -95,6 +95,7 @@ func (b *tab) troubled(s *small) {
 	b.open("/")
 	b.waitsText(".alarm.grave", hostChecked)
 	b.waitsText(".alarm", "younger")
+	b.waitsText(".alarm h3", "1 object not served in full for < 1 min")
 }
 
 // newWide starts a small world in trouble, whose names are as long as they may be.
