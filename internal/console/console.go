@@ -155,6 +155,7 @@ type console struct {
 	load     *load
 	troubles memo[*inspect.Troubles]
 	targets  memo[*inspect.TargetPage]
+	worst    memo[*inspect.NamePage]
 }
 
 // Timeouts and sizes of the server that HTTPServer makes.

@@ -111,8 +111,9 @@ func TestPages(t *testing.T) {
 			"3 names until 2001-09-09 01:46:40 UTC, in &lt; 1 min", "2 names whose owners cannot be read", "&lt;b&gt;", "1 conflict",
 			"wanted by DNSPolicy m/late of cluster c",
 		},
-		"/names":                     {"a.example.com", "*.b.example.com", "1 contend"},
+		"/names":                     {"a.example.com", "*.b.example.com", ">contended<"},
 		"/names?q=B.EX&state=&zone=": {"*.b.example.com"},
+		"/names?q=a.exmaple.com":     {"No name fits", `Near it: <a href="/name?name=a.example.com">`},
 		"/name?name=a.example.com": {
 			"GEO-EU", "192.0.2.2", "default", "world.svg#US", "Who else wants the name",
 			"United States", "for A queries",
@@ -121,6 +122,7 @@ func TestPages(t *testing.T) {
 		"/targets":                              {"Nothing that fits is checked"},
 		"/conflicts":                            {"m/late", "the host belongs to DNSPolicy n/eu"},
 		"/explain":                              {"Explain"},
+		"/explain?name=aa.example.com":          {"NXDOMAIN", `Near it: <a href="/name?name=a.example.com">`},
 		"/explain?name=a.example.com&type=aaaa": {"NOERROR", "klb.a.example.com.", "taken"},
 		"/explain?name=www.b.example.com&type=AAAA&from=2001:db8::5": {"the wildcard *.b.example.com", "2001:db8::1"},
 		"/assets/console.css":            {"prefers-color-scheme: dark"},

@@ -90,7 +90,7 @@ func TestAlarmsLeadOn(t *testing.T) {
 		if head, _, _ := strings.Cut(a, "</h3>"); !strings.Contains(head, ">1 h</time>") && !strings.Contains(head, "1 target down") {
 			t.Errorf("since when is not said: %s", a)
 		}
-		if !strings.Contains(a, `<code class="copy">`) {
+		if !strings.Contains(a, `<code class="copy" `) {
 			t.Errorf("no command: %s", a)
 		}
 	}

@@ -70,6 +70,7 @@ type made struct {
 	code          int // 0 for 200
 	body          any
 	data          []link // the same as JSON; nil where there is none
+	server        *Server
 }
 
 // pages returns the endpoints of the pages and what they load.
@@ -85,7 +86,7 @@ func (c *console) pages() []endpoint {
 	}
 	return []endpoint{
 		{"/{$}", http.MethodGet, loadPage, c.overviewPage},
-		show("/names", "names", PathNames, "zone q state after", namesPage),
+		show("/names", "names", PathNames, "zone q state after", c.namesPage),
 		show("/name", "name", PathTree, "name", namePage),
 		show("/targets", "targets", PathTargets, "state q", targetsPage),
 		show("/conflicts", "conflicts", PathTroubles, "after objectsAfter", c.conflictsPage),
@@ -99,8 +100,11 @@ func (c *console) pages() []endpoint {
 
 // show writes a page.
 func (c *console) show(w http.ResponseWriter, r *http.Request, name string, m *made) {
-	s := c.Source.Server()
-	p := &page{Title: m.title, Status: m.status, Server: &s, Data: m.data, Nav: navOf(r.URL.Path), Body: m.body}
+	if m.server == nil {
+		s := c.Source.Server()
+		m.server = &s
+	}
+	p := &page{Title: m.title, Status: m.status, Server: m.server, Data: m.data, Nav: navOf(r.URL.Path), Body: m.body}
 	if name == "names" {
 		p.Search = r.URL.Query().Get("q")
 	}
@@ -198,31 +202,66 @@ var nameStates = []choiceOf{
 	{inspect.StateContended, "contended"},
 }
 
-func namesPage(v inspect.View, q query) (*made, error) {
+// named is the body of the page names.
+type named struct {
+	Filter inspect.Filter
+	Zones  []string
+	States []choiceOf
+	Page   *inspect.NamePage
+	Next   string
+	Near   []string
+}
+
+func (c *console) namesPage(v inspect.View, q query) (*made, error) {
 	f := inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"]}
 	found, err := v.Names(f)
 	if err != nil {
 		return nil, err
 	}
-	next := ""
+	body := named{Filter: f, States: nameStates, Page: found}
 	if found.Next != "" {
-		values := values("zone", f.Zone, "q", f.Contains, "state", f.State, "after", found.Next)
-		next = "/names?" + values.Encode()
+		body.Next = pathOf("/names", "zone", f.Zone, "q", f.Contains, "state", f.State, "after", found.Next)
 	}
-	slices.SortStableFunc(found.Names, func(a, b records.NameState) int { return cmp.Compare(trouble(&b), trouble(&a)) })
-	var zones []string
-	for _, z := range v.Zones() {
-		if len(zones) < mostZones {
-			zones = append(zones, z.Name)
+	if f == (inspect.Filter{}) && found.Next != "" { // the worst of all pages come first, too
+		worst, err := c.worst.get(func() (*inspect.NamePage, error) { return v.Names(inspect.Filter{State: inspect.StateImpaired}) })
+		if err != nil {
+			return nil, err
+		}
+		known := make(map[string]bool)
+		for _, n := range worst.Names {
+			known[n.Name] = true
+		}
+		rest := slices.DeleteFunc(found.Names, func(n records.NameState) bool { return known[n.Name] })
+		found.Names = append(slices.Clone(worst.Names), rest...)
+	}
+	if len(found.Names) == 0 {
+		if body.Near, err = near(v, f.Contains); err != nil {
+			return nil, err
 		}
 	}
-	return &made{title: "Names", status: namesText(found.Names), body: struct {
-		Filter inspect.Filter
-		Zones  []string
-		States []choiceOf
-		Page   *inspect.NamePage
-		Next   string
-	}{f, zones, nameStates, found, next}}, nil
+	slices.SortStableFunc(found.Names, func(a, b records.NameState) int { return cmp.Compare(trouble(&b), trouble(&a)) })
+	for _, z := range v.Zones() {
+		if len(body.Zones) < mostZones {
+			body.Zones = append(body.Zones, z.Name)
+		}
+	}
+	return &made{title: "Names", status: namesText(found.Names), body: body}, nil
+}
+
+// near returns the names that are spelled nearly as one.
+func near(v inspect.View, name string) (list []string, err error) {
+	const most = 3
+	if name == "" {
+		return nil, nil
+	}
+	found, err := v.Names(inspect.Filter{Near: name, Limit: most})
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range found.Names {
+		list = append(list, n.Name)
+	}
+	return list, nil
 }
 
 // trouble is higher for a name with which more is wrong.
@@ -303,7 +342,7 @@ func targetsPage(v inspect.View, q query) (*made, error) {
 	status := plural(found.Counts["up"], "target") + " up"
 	for _, s := range targetStates[1:4] {
 		if n := found.Counts[s.Value]; n > 0 {
-			status += ", " + plural(n, "target") + " " + s.Text
+			status += ", " + strconv.Itoa(n) + " " + s.Text
 		}
 	}
 	return &made{title: "Targets", status: status, body: struct {
@@ -351,6 +390,7 @@ type explained struct {
 	Asked       inspect.Question
 	Wrong       string // what is wrong with the question; "" for nothing
 	Explanation *records.Explanation
+	Near        []string // where the name does not exist
 }
 
 func explainPage(v inspect.View, q query) (*made, error) {
@@ -364,18 +404,24 @@ func explainPage(v inspect.View, q query) (*made, error) {
 		return m, nil
 	}
 	x, err := explain(v, body.Asked)
+	missing := x != nil && x.Rcode == "NXDOMAIN"
 	if of, ok := inspect.IsRequest(err); ok { // the form stays, with what is in it
 		body.Wrong, m.code = of.Error(), http.StatusBadRequest
-		if of.NotFound {
+		if missing = of.NotFound; missing {
 			m.code = http.StatusNotFound
 		}
 	} else if err != nil {
 		return nil, err
 	}
+	if missing {
+		if body.Near, err = near(v, q["name"]); err != nil {
+			return nil, err
+		}
+	}
 	body.Explanation = x
 	m.body = body
 	if x != nil {
-		m.title, m.status = "Why "+x.Name+" is answered so", inspect.AnswerText(x)
+		m.title, m.status = "Why "+x.Name+" has this answer", inspect.AnswerText(x)
 		m.data = []link{{pathOf(PathExplain, "name", body.Asked.Name, "type", body.Asked.Type, "from", body.Asked.From), "this page"}}
 	}
 	return m, nil

@@ -87,11 +87,11 @@ func TestSummaries(t *testing.T) {
 	}{
 		{h, "/names", "5 names shown, 1 with nothing up", "fails open for all clients", ""},
 		{contended, "/names", "4 names shown, 1 contended", "chain, 1 member ", "1 members"},
-		{h, "/targets", "2 targets up, 1 target down", `<p class="quiet">2 targets up, 1 target down.</p>`, ""},
-		{h, "/name?name=h1.example.com", "1 of 1 up", "Addresses: 1 of 1 up.", ""},
+		{h, "/targets", "2 targets up, 1 down", `<p class="quiet">2 targets up, 1 down.</p>`, ""},
+		{h, "/name?name=h1.example.com", "1 of 1 up", "1 up</span>", ""},
 		{contended, "/name?name=a.example.com", "2 not checked", `<span class="state unchecked">`, `class="state up"`},
 		{contended, "/names?q=a.example", "1 name shown, 1 contended", `○</span> 2 not checked</span>`, `class="state up"`},
-		{contended, "/name?name=example.com", "-", "The data here are of the Corefile", "Nobody"},
+		{contended, "/name?name=example.com", "-", "Data of the Corefile", "Nobody"},
 		{contended, "/names?q=example.com", "4 names shown, 1 contended", `<span class="quiet">data of</span> the Corefile`, ""},
 	} {
 		body := ask(c.h, http.MethodGet, c.path, nil).Body.String()
@@ -104,7 +104,7 @@ func TestSummaries(t *testing.T) {
 	}
 	targets[1].Cell.Observe(health.Outcome{Reason: health.Forbidden}, health.Terms{})
 	body := ask(h, http.MethodGet, "/targets?state=pending", nil).Body.String()
-	if got := summary(body); got != "1 target up, 1 target down, 1 target not checked yet" ||
+	if got := summary(body); got != "1 target up, 1 down, 1 not checked yet" ||
 		!strings.Contains(body, "192.0.2.2") || strings.Contains(body, "192.0.2.1:") {
 		t.Errorf("the summary is %q: %s", got, body)
 	}
@@ -129,7 +129,7 @@ policy n/us weight=1 geo=US check=HTTP:80/,failures=1`)
 	h := New(Options{Source: s})
 	body := ask(h, http.MethodGet, "/name?name=a.example.com", nil).Body.String()
 	us, eu := strings.Index(body, `<b class="who">n/us in c</b>`), strings.Index(body, `<b class="who">n/eu in c</b>`)
-	if id := strings.Index(body, `<code class="copy">`); us < 0 || eu < us || id < us {
+	if id := strings.Index(body, `<code class="copy" `); us < 0 || eu < us || id < us {
 		t.Errorf("n/us stands at %d, n/eu at %d, and the first identifier at %d:\n%s", us, eu, id, body)
 	}
 	down := `<span class="since">for <time datetime="` + began.UTC().Format(time.RFC3339) + `" title="` + stamp(began) +
@@ -139,7 +139,7 @@ policy n/us weight=1 geo=US check=HTTP:80/,failures=1`)
 			down, `class="swatch hatched"`, "<b>US</b>", "fails over", `fill="url(#hatch)"`, "United States: GEO-EU, up, in place of US",
 			`<a href="/explain?from=US&amp;name=a.example.com&amp;type=A" tabindex="-1"`,
 		},
-		"/explain?name=a.example.com&type=A&from=us": {"For a client in US, GEO-NA.", "clients there", "n/eu in c", down},
+		"/explain?name=a.example.com&type=A&from=us": {"For a client in US, GEO-NA; for clients there", "n/eu in c", down},
 		"/targets": {down}, "/": {"1 target down " + down},
 	} {
 		body := ask(h, http.MethodGet, path, nil).Body.String()
@@ -148,6 +148,22 @@ policy n/us weight=1 geo=US check=HTTP:80/,failures=1`)
 				t.Errorf("%s lacks %s:\n%s", path, want, body)
 			}
 		}
+	}
+}
+
+// TestWorstOfAll: the list of all names begins with the worst, on whatever page they would stand.
+func TestWorstOfAll(t *testing.T) {
+	var lines []string
+	for i := range 150 {
+		lines = append(lines, fmt.Sprintf("gateway n/g%[1]d host=h%03[1]d.example.com addr=192.0.2.1\npolicy n/g%[1]d check=HTTP:80/", i))
+	}
+	s := serverOf(t, lines...)
+	for _, target := range s.view.Snapshot.Checks().All() {
+		target.Cell.Set(map[bool]health.State{true: health.Down, false: health.Up}[target.Host == "h149.example.com"])
+	}
+	body := ask(New(Options{Source: s}), http.MethodGet, "/names", nil).Body.String()
+	if _, first, _ := strings.Cut(body, `<a href="/name?name=`); !strings.HasPrefix(first, "h149.example.com") || strings.Count(body, ">h149.example.com<") != 1 {
+		t.Errorf("the names are %s", body)
 	}
 }
 

@@ -127,9 +127,12 @@ const (
 	roomyPhone = 14
 )
 
-// numbers returns the numbers of destinations that the map shows, so that colour is not all that tells them apart: on each
-// country that has room for it, and on the largest one of each destination.
+// numbers returns the numbers that tell several destinations apart on the map, so that colour is not all that does: on each country
+// that has room for one, and on the largest of each destination.
 func numbers(w *inspect.World) (list []mapNumber) {
+	if len(w.Destinations) < 2 {
+		return nil
+	}
 	at := worldMap().countries
 	largest := make(map[int]string) // codes, by destination
 	for _, c := range w.Countries {

@@ -33,7 +33,7 @@ func TestFollow(t *testing.T) {
 	name.waitsText("#announce", "1 of 2 up, 1 down")
 	name.waitsText(".check", "connection refused")
 	targets.waitsText("td .state.down", "down")
-	targets.waitsText("#announce", "1 target up, 1 target down")
+	targets.waitsText("#announce", "1 target up, 1 down")
 	s.na.off()
 	overview.waitsText(".alarm.grave", hostChecked+": all clients")
 	overview.waitsText("#announce", "2 things to look at: 1 name with nothing up, 2 targets down")

@@ -87,6 +87,24 @@ func TestKeyboard(t *testing.T) {
 	b.waitsText("h1", hostShop)
 	b.tabTo("input from")
 	b.keys("198.51.100.7" + kb.Enter)
-	b.waitsText("h1", fmt.Sprintf("Why %s is answered so", hostShop))
+	b.waitsText("h1", fmt.Sprintf("Why %s has this answer", hostShop))
 	b.waitsText("tr.taken", "GEO-NA")
+}
+
+// clipboard notes what is copied: the browser's own asks for a permission.
+const clipboard = `Object.defineProperty(navigator, "clipboard", {value: {writeText: async (text) => { window.clip = text; }}});`
+
+// TestCopy: a click copies a command, and the key Enter an identifier; both are selected.
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	s := newSmall(t, "")
+	b := newTab(t, s.base, clipboard)
+	b.troubled(s)
+	b.click(".do .copy")
+	b.waits("command", fmt.Sprintf(`window.clip === "kdns explain %s --server %s" && getSelection().toString() === clip`, hostChecked, s.base))
+	b.waitsText("#announce", "copied")
+	b.open(pathOf("/name", "name", hostShop))
+	b.tabTo("code " + b.text(".tree .copy"))
+	b.keys(kb.Enter)
+	b.waits("identifier", `window.clip.endsWith(".klb.`+hostShop+`") && getSelection().toString() === clip`)
 }

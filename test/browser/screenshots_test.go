@@ -66,6 +66,10 @@ func TestScreenshots(t *testing.T) {
 		b.waitsText("main", "good")
 		b.photograph("3", true, shown{"overview", "/"}, shown{"names", "/names"}, shown{"name", pathOf("/name", "name", hostShop)},
 			shown{"explain", pathOf("/explain", "name", hostShop, "from", "198.51.100.7")})
+		s.eu.off()
+		b.open(pathOf("/name", "name", hostChecked))
+		b.waitsText(".legend", "fails over")
+		b.photograph("3-failover", true, shown{"name", pathOf("/name", "name", hostChecked)})
 		b.excuse(true) // the browser notes that a status is 400
 		b.troubled(s)
 		b.photograph("3-trouble", false, shown{"overview", "/"}, shown{"names", "/names"}, shown{"name", pathOf("/name", "name", hostChecked)},

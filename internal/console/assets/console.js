@@ -1,11 +1,20 @@
 // Keeps the part of the page that is live as it is on the server. Without this, the page is as it
 // was when it was loaded.
 "use strict";
-// A click on what can be copied copies it, where the browser allows that; it is selected in any case.
-document.addEventListener("click", (e) => {
-	const code = e.target.closest(".copy");
-	if (code && navigator.clipboard) navigator.clipboard.writeText(code.textContent).then(() => code.classList.add("copied"), () => {});
-});
+// A click on what can be copied, or the key Enter, copies it, where the browser allows that; it is selected in any case.
+for (const on of ["click", "keydown"]) {
+	document.addEventListener(on, (e) => {
+		const code = e.target.closest(".copy");
+		if (!code || on === "keydown" && e.key !== "Enter" && e.key !== " ") return;
+		e.preventDefault();
+		getSelection().selectAllChildren(code);
+		if (!navigator.clipboard) return;
+		navigator.clipboard.writeText(code.textContent).then(() => {
+			code.classList.add("copied");
+			document.getElementById("announce").textContent = "copied";
+		}, () => {});
+	});
+}
 (() => {
 	const every = 2000; // milliseconds between looks
 	const slowest = 30000; // the same while the server does not answer
