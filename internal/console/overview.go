@@ -52,7 +52,7 @@ func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	o.alarmsOf(time.Now())
-	c.show(w, r, "overview", &made{title: "Overview", status: o.status(), body: o, server: &o.Server, data: []link{
+	c.show(w, r, "overview", &page{Title: "Overview", Status: o.status(), Body: o, Server: &o.Server, Data: []link{
 		{PathServer, "the server"}, {PathZones, "the zones"}, {PathTroubles, "the conflicts"},
 	}})
 }

@@ -206,7 +206,9 @@ policy n/na weight=1 geo=GEO-NA`)
 	s := &someServer{says: &said, view: inspect.View{Snapshot: records.Compile(nil, w.Objects(), opt, w.Now)}}
 	s.view.FaultySince = func(records.Object) time.Time { return time.Now().Add(-time.Hour - time.Minute) }
 	body := ask(New(Options{Source: s}), http.MethodGet, "/", nil).Body.String()
-	for _, want := range []string{"Geo codes count for nothing <span", ">1 h</time>", "Write geoip FILE or nets FILE", "DNSPolicy n/eu of cluster c"} {
+	for _, want := range []string{
+		"Geo codes count for nothing <span", ">1 h</time>", "Write geoip FILE or nets FILE", "DNSPolicy n/eu of cluster c",
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q:\n%s", want, body)
 		}

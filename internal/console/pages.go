@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"hash/fnv"
 	"html/template"
@@ -28,9 +27,10 @@ type page struct {
 	Status string
 	Server *Server // nil where the page is about none
 	Search string  // what the names are looked through for
-	Data   []link  // the same as JSON
+	Data   []link  // the same as JSON; nil where there is none
 	Nav    []navItem
 	Body   any
+	code   int // 0 for 200
 }
 
 // link leads to a path.
@@ -64,24 +64,15 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// made is one page that is to be shown.
-type made struct {
-	title, status string
-	code          int // 0 for 200
-	body          any
-	data          []link // the same as JSON; nil where there is none
-	server        *Server
-}
-
 // pages returns the endpoints of the pages and what they load.
 func (c *console) pages() []endpoint {
-	show := func(path, name, api, known string, ask func(inspect.View, query) (*made, error)) endpoint {
-		return endpoint{path, http.MethodGet, loadPage, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, m *made) {
+	show := func(path, name, api, known string, ask func(inspect.View, query) (*page, error)) endpoint {
+		return endpoint{path, http.MethodGet, loadPage, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, p *page) {
 			if api != "" {
 				u := url.URL{Path: api, RawQuery: r.URL.RawQuery}
-				m.data = append([]link{{u.String(), "this page"}}, m.data...)
+				p.Data = append([]link{{u.String(), "this page"}}, p.Data...)
 			}
-			c.show(w, r, name, m)
+			c.show(w, r, name, p)
 		})}
 	}
 	return []endpoint{
@@ -99,14 +90,11 @@ func (c *console) pages() []endpoint {
 }
 
 // show writes a page.
-func (c *console) show(w http.ResponseWriter, r *http.Request, name string, m *made) {
-	if m.server == nil {
+func (c *console) show(w http.ResponseWriter, r *http.Request, name string, p *page) {
+	p.Nav = navOf(r.URL.Path)
+	if p.Server == nil {
 		s := c.Source.Server()
-		m.server = &s
-	}
-	p := &page{Title: m.title, Status: m.status, Server: m.server, Data: m.data, Nav: navOf(r.URL.Path), Body: m.body}
-	if name == "names" {
-		p.Search = r.URL.Query().Get("q")
+		p.Server = &s
 	}
 	body, err := render(name, p)
 	if err != nil {
@@ -114,9 +102,9 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, name string, m *m
 		http.Error(w, "this should not have happened; the log of the server says more", http.StatusInternalServerError)
 		return
 	}
-	if m.code != 0 {
+	if p.code != 0 {
 		w.Header().Set("Content-Type", htmlType)
-		w.WriteHeader(m.code)
+		w.WriteHeader(p.code)
 		_, _ = w.Write(body)
 		return
 	}
@@ -195,118 +183,13 @@ var assetTypes = map[string]string{"css": "text/css; charset=utf-8", "js": "text
 // choiceOf is one choice of a form.
 type choiceOf struct{ Value, Text string }
 
-var nameStates = []choiceOf{
-	{"", "any"},
-	{inspect.StateFailing, "nothing is up"},
-	{inspect.StateImpaired, "down or not decided"},
-	{inspect.StateContended, "contended"},
-}
-
-// named is the body of the page names.
-type named struct {
-	Filter inspect.Filter
-	Zones  []string
-	States []choiceOf
-	Page   *inspect.NamePage
-	Next   string
-	Near   []string
-}
-
-func (c *console) namesPage(v inspect.View, q query) (*made, error) {
-	f := inspect.Filter{Zone: q["zone"], Contains: q["q"], State: q["state"], After: q["after"]}
-	found, err := v.Names(f)
-	if err != nil {
-		return nil, err
-	}
-	body := named{Filter: f, States: nameStates, Page: found}
-	if found.Next != "" {
-		body.Next = pathOf("/names", "zone", f.Zone, "q", f.Contains, "state", f.State, "after", found.Next)
-	}
-	if f == (inspect.Filter{}) && found.Next != "" { // the worst of all pages come first, too
-		worst, err := c.worst.get(func() (*inspect.NamePage, error) { return v.Names(inspect.Filter{State: inspect.StateImpaired}) })
-		if err != nil {
-			return nil, err
-		}
-		known := make(map[string]bool)
-		for _, n := range worst.Names {
-			known[n.Name] = true
-		}
-		rest := slices.DeleteFunc(found.Names, func(n records.NameState) bool { return known[n.Name] })
-		found.Names = append(slices.Clone(worst.Names), rest...)
-	}
-	if len(found.Names) == 0 {
-		if body.Near, err = near(v, f.Contains); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(found.Names, func(a, b records.NameState) int { return cmp.Compare(trouble(&b), trouble(&a)) })
-	for _, z := range v.Zones() {
-		if len(body.Zones) < mostZones {
-			body.Zones = append(body.Zones, z.Name)
-		}
-	}
-	return &made{title: "Names", status: namesText(found.Names), body: body}, nil
-}
-
-// near returns the names that are spelled nearly as one.
-func near(v inspect.View, name string) (list []string, err error) {
-	const most = 3
-	if name == "" {
-		return nil, nil
-	}
-	found, err := v.Names(inspect.Filter{Near: name, Limit: most})
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range found.Names {
-		list = append(list, n.Name)
-	}
-	return list, nil
-}
-
-// trouble is higher for a name with which more is wrong.
-func trouble(n *records.NameState) int {
-	switch {
-	case n.FailsOpen != "":
-		return 4
-	case n.Addresses.Down > 0:
-		return 3
-	case n.Addresses.Unknown > 0:
-		return 2
-	case n.Losers > 0:
-		return 1
-	}
-	return 0
-}
-
-// namesText counts names, and those among them that need attention.
-func namesText(names []records.NameState) string {
-	failing, contended := 0, 0
-	for i := range names {
-		if names[i].FailsOpen != "" {
-			failing++
-		}
-		if names[i].Losers > 0 {
-			contended++
-		}
-	}
-	text := plural(len(names), "name") + " shown"
-	if failing > 0 {
-		text += ", " + strconv.Itoa(failing) + " with nothing up"
-	}
-	if contended > 0 {
-		text += ", " + strconv.Itoa(contended) + " contended"
-	}
-	return text
-}
-
-func namePage(v inspect.View, q query) (*made, error) {
+func namePage(v inspect.View, q query) (*page, error) {
 	t, err := v.Tree(q["name"])
 	if err != nil {
 		return nil, err
 	}
 	inspect.WorstFirst(t)
-	m := &made{title: t.Name, status: inspect.HealthText(&t.NameState)}
+	m := &page{Title: t.Name, Status: inspect.HealthText(&t.NameState)}
 	asked := "A" // the type whose choice is shown
 	if !slices.Contains(t.Types, asked) && slices.Contains(t.Types, "AAAA") {
 		asked = "AAAA"
@@ -316,9 +199,9 @@ func namePage(v inspect.View, q query) (*made, error) {
 		if w, err = v.World(inspect.Question{Name: t.Name, Type: asked}); err != nil {
 			return nil, err
 		}
-		m.data = []link{{pathOf(PathWorld, "name", t.Name, "type", asked), "the map"}}
+		m.Data = []link{{pathOf(PathWorld, "name", t.Name, "type", asked), "the map"}}
 	}
-	m.body = struct {
+	m.Body = struct {
 		Tree  *records.Tree
 		Type  string
 		World *inspect.World
@@ -334,7 +217,7 @@ var targetStates = []choiceOf{
 	{"up", "up"},
 }
 
-func targetsPage(v inspect.View, q query) (*made, error) {
+func targetsPage(v inspect.View, q query) (*page, error) {
 	found, err := v.Targets(q["state"], q["q"], inspect.DefaultPage)
 	if err != nil {
 		return nil, err
@@ -345,7 +228,7 @@ func targetsPage(v inspect.View, q query) (*made, error) {
 			status += ", " + strconv.Itoa(n) + " " + s.Text
 		}
 	}
-	return &made{title: "Targets", status: status, body: struct {
+	return &page{Title: "Targets", Status: status, Body: struct {
 		Contains, State string
 		States          []choiceOf
 		Page            *inspect.TargetPage
@@ -359,7 +242,7 @@ type conflicting struct {
 	Next, NextObjects, First string
 }
 
-func (c *console) conflictsPage(v inspect.View, q query) (*made, error) {
+func (c *console) conflictsPage(v inspect.View, q query) (*page, error) {
 	f := inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"]}
 	found, err := c.troublesOf(v, f)
 	if err != nil {
@@ -376,7 +259,7 @@ func (c *console) conflictsPage(v inspect.View, q query) (*made, error) {
 		body.First = "/conflicts"
 	}
 	status := plural(found.AllConflicts, "conflict") + ", " + plural(found.AllObjects, "object") + " not served in full"
-	return &made{title: "Conflicts", status: status, body: body}, nil
+	return &page{Title: "Conflicts", Status: status, Body: body}, nil
 }
 
 // pathOf returns the path of a page with parameters, from names and values in turn.
@@ -390,17 +273,17 @@ type explained struct {
 	Asked       inspect.Question
 	Wrong       string // what is wrong with the question; "" for nothing
 	Explanation *records.Explanation
-	Near        []string // where the name does not exist
+	Near        *inspect.NamePage // where the name does not exist
 }
 
-func explainPage(v inspect.View, q query) (*made, error) {
+func explainPage(v inspect.View, q query) (*page, error) {
 	body := explained{Asked: inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]}}
 	if body.Asked.Type == "" {
 		body.Asked.Type = "A"
 	}
-	m := &made{title: "Explain an answer"}
+	m := &page{Title: "Explain an answer"}
 	if q["name"] == "" && len(q) == 0 {
-		m.body = body
+		m.Body = body
 		return m, nil
 	}
 	x, err := explain(v, body.Asked)
@@ -419,10 +302,10 @@ func explainPage(v inspect.View, q query) (*made, error) {
 		}
 	}
 	body.Explanation = x
-	m.body = body
+	m.Body = body
 	if x != nil {
-		m.title, m.status = "Why "+x.Name+" has this answer", inspect.AnswerText(x)
-		m.data = []link{{pathOf(PathExplain, "name", body.Asked.Name, "type", body.Asked.Type, "from", body.Asked.From), "this page"}}
+		m.Title, m.Status = "Why "+x.Name+" has this answer", inspect.AnswerText(x)
+		m.Data = []link{{pathOf(PathExplain, "name", body.Asked.Name, "type", body.Asked.Type, "from", body.Asked.From), "this page"}}
 	}
 	return m, nil
 }

@@ -162,7 +162,8 @@ func TestWorstOfAll(t *testing.T) {
 		target.Cell.Set(map[bool]health.State{true: health.Down, false: health.Up}[target.Host == "h149.example.com"])
 	}
 	body := ask(New(Options{Source: s}), http.MethodGet, "/names", nil).Body.String()
-	if _, first, _ := strings.Cut(body, `<a href="/name?name=`); !strings.HasPrefix(first, "h149.example.com") || strings.Count(body, ">h149.example.com<") != 1 {
+	if _, first, _ := strings.Cut(body, `<a href="/name?name=`); !strings.HasPrefix(first, "h149.example.com") ||
+		strings.Count(body, ">h149.example.com<") != 1 {
 		t.Errorf("the names are %s", body)
 	}
 }
