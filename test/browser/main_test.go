@@ -72,6 +72,7 @@ func startBrowser(path, profile string) (end func(), err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.NoSandbox,
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("explicitly-allowed-ports", "10080"), // a free port may be that one
 	)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	first, _ := chromedp.NewContext(ctx)
