@@ -2,6 +2,10 @@
 # nothing else in it that runs: no shell, no package manager, no C library.
 #
 #   docker build --build-arg VERSION=$(git describe --always --dirty) -t NAME:TAG .
+#
+# For two platforms. Go runs on the builder's own one and compiles for each: nothing is emulated.
+#
+#   docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=$(git describe --always --dirty) -t NAME:TAG --push .
 
 # What the binary is put on. Nothing is needed of it: another static base image may
 # stand here, for those whose scanners want one with a release of its own.

@@ -77,7 +77,7 @@ func valuesFiles(t testing.TB) map[string]string {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("found %q, %v", files, err)
 	}
-	byName := make(map[string]string)
+	byName := map[string]string{"production": filepath.Join(chart, "values-production.yaml")}
 	for _, f := range files {
 		byName[strings.TrimSuffix(filepath.Base(f), "-values.yaml")] = f
 	}
@@ -94,7 +94,7 @@ func copiedChart(t testing.TB) string {
 	return dir
 }
 
-// renderFile renders a set of values of the folder ci, with more arguments for helm.
+// renderFile renders a set of values, with more arguments for helm.
 func renderFile(t testing.TB, helm, values string, args ...string) *rendered {
 	t.Helper()
 	file := valuesFiles(t)[values]

@@ -170,6 +170,11 @@ func (r *rendered) checkFiles(t *testing.T) {
 			t.Errorf("%s is mounted with readOnly %t", m.MountPath, m.ReadOnly)
 		}
 	}
+	for _, c := range r.pod.InitContainers {
+		for _, m := range c.VolumeMounts {
+			mounted[m.Name] = true
+		}
+	}
 	for _, v := range r.pod.Volumes {
 		if !mounted[v.Name] {
 			t.Errorf("volume %s is mounted nowhere", v.Name)
