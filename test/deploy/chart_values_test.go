@@ -54,6 +54,7 @@ func TestWrongValues(t *testing.T) {
 		{"zones[0].publish[0].namespaces[0]=a,zones[0].publish[1].namespaces[0]=b", "example.com has two entries in publish for example.com"},
 		{"zones[0].publish[0].namespaces[0]=a,zones[0].publish[1].domain=*.Example.COM.,zones[0].publish[1].namespaces[0]=a", "two entries in publish for example.com"},
 		{"zones[1].name=example.org,zones[0].publish[0].domain=a.example,zones[0].publish[0].namespaces[0]=a,zones[1].publish[0].domain=a.example,zones[1].publish[0].namespaces[0]=b", "example.org lets b publish in a.example, and another zone a"},
+		{"zones[0].publish[0].domain=a.example.com,zones[0].publish[0].namespaces[0]=a", "publish has a.example.com, a part of example.com, and nothing for the rest"},
 		{"zones[0].fallthrough=x", "'/zones/0/fallthrough'"},
 		{"zones[0].fallthrough=true", "example.com has fallthrough, and no plugin behind it that answers"},
 		{"zones[0].fallthrough[0]=a.example.com,zones[0].extraPlugins=log", "example.com has fallthrough"},
@@ -152,6 +153,7 @@ func TestRightValues(t *testing.T) {
 		{"a", "zones[0].nameservers[0].name=ns1.example.com,zones[0].nameservers[0].addresses={192.0.2.255,2001:db8::,1:2:3:4:5:6:7:8,::ffff:192.0.2.1}", "nameserver ns1.example.com 192.0.2.255 2001:db8:: 1:2:3:4:5:6:7:8 ::ffff:192.0.2.1"},
 		{"a", "zones[1].name=example.org,zones[0].publish[0].domain=a.example,zones[0].publish[0].namespaces={a,b},zones[1].publish[0].domain=a.example,zones[1].publish[0].namespaces={b,a}", "publish a.example b a"},
 		{"a", "zones[0].publish[0].namespaces={*}", "publish example.com *"},
+		{"a", "zones[0].publish[0].domain=a.example.com,zones[0].publish[0].namespaces={a},extraProperties=publish example.com b types TXT", "publish a.example.com a"},
 		{"a", "guard=23h59m60s", "guard 23h59m60s"},
 		{"a", "guard=0", "guard 0"},
 		{"a", "probes.deny={::/0,0.0.0.0/0,255.255.255.255/32,fd00::/128,64:ff9b::192.0.2.0/120}", "probe-deny ::/0 0.0.0.0/0 255.255.255.255/32 fd00::/128 64:ff9b::192.0.2.0/120"},
@@ -324,7 +326,8 @@ func notesOf(t *testing.T, helm string, args ...string) string {
 	return notes
 }
 
-// TestNotes: the notes tell of two PodDisruptionBudgets where there may be two, of load balancers with a hostname, and of Corefiles that stay.
+// TestNotes: the notes say who may publish, where clients are, and who checks targets; they warn of two PodDisruptionBudgets, of load
+// balancers with a hostname, and of Corefiles that stay.
 func TestNotes(t *testing.T) {
 	const budget = "podDisruptionBudget.enabled=false"
 	for i, c := range []struct {
@@ -335,8 +338,17 @@ func TestNotes(t *testing.T) {
 		{"kube-system", "mode=clusterDNS,clusterDNS.podLabels=null", "docs/cluster-dns.md", budget},
 		{"dns", "mode=clusterDNS,service.enabled=true", ".spec.clusterIP", budget},
 		{"dns", "nsid=true", "{.ip}{.hostname}", budget},
-		{"dns", "zones[0].name=example.com", "Nothing finds clients", budget},
-		{"dns", "geoip.files[0]=/geo.mmdb", "Rights: ", "Nothing finds clients"},
+		{"dns", "zones[0].name=example.com", "example.com: any namespace may publish", budget},
+		{"dns", "zones[0].publish[0].namespaces={shop,web}", "example.com: shop, web", "any namespace"},
+		{"dns", "zones[1].name=a.example.com,zones[0].publish[0].namespaces={*}", "example.com: any namespace\n", "may publish"},
+		{"dns", "zones[0].name=example.com", "Geo: no database", budget},
+		{"dns", "geoip.files[0]=/geo.mmdb", "Rights: ", "Geo: "},
+		{"dns", "extraProperties=nets /etc/nets", "Rights: ", "Geo: "},
+		{"dns", "probes.deny[0]=10.0.0.0/8", "Never to 10.0.0.0/8", "Tenants choose"},
+		{"dns", "hostNetwork=true", "from its node's address", "Never to"},
+		{"dns", "probes.enabled=false", "dns-operator", "Firewalls"},
+		{"dns", "probes.enabled=false,kinds[0]=Gateway", "nobody checks targets", "dns-operator"},
+		{"dns", "corefile=.", "Your corefile decides", "Checks: "},
 		{"dns", "crds.keep=false", "ConfigMaps with Corefiles stay", "CustomResourceDefinitions stay"},
 		{"dns", "replicas=null,state.volume.persistentVolumeClaim.claimName=a", "two pods must not share a state", budget},
 	} {

@@ -223,6 +223,33 @@ namespaces. */}}
 {{- end -}}
 {{- end -}}
 
+{{/* The lines of the user's own in the server blocks. */}}
+{{- define "kuadrant.extras" -}}
+{{- $lines := list .Values.extraProperties .Values.extraPlugins -}}
+{{- range .Values.zones }}{{ $lines = concat $lines (list .extraProperties .extraPlugins) }}{{ end -}}
+{{- compact $lines | join "\n" -}}
+{{- end -}}
+
+{{/* The domains that lines `publish` are about, as a list in JSON. */}}
+{{- define "kuadrant.published" -}}
+{{- $domains := list -}}
+{{- range $zone := .Values.zones -}}
+{{- range .publish }}{{ $domains = append $domains (default $zone.name .domain) }}{{ end -}}
+{{- end -}}
+{{- range regexFindAll "(?m)^[ \\t]*publish[ \\t]+[^ \\t\\n]+" (include "kuadrant.extras" .) -1 -}}
+{{- $domains = append $domains (regexFind "[^ \\t]+$" .) -}}
+{{- end -}}
+{{- $plain := list -}}
+{{- range $domains }}{{ $plain = append $plain (trimPrefix "*." . | lower | trimSuffix ".") }}{{ end -}}
+{{- toJson $plain -}}
+{{- end -}}
+
+{{/* "true" where one of the domains is the zone, or above it: (list domains zone). */}}
+{{- define "kuadrant.covers" -}}
+{{- $zone := printf ".%s" (index . 1 | lower | trimSuffix ".") -}}
+{{- range index . 0 }}{{ if hasSuffix (printf ".%s" .) $zone }}true{{ end }}{{ end -}}
+{{- end -}}
+
 {{/* "true" for an address. values.schema.json has what addresses of IPv4 look like; those of IPv6 have 8 groups, or fewer and one `::`. */}}
 {{- define "kuadrant.isAddress" -}}
 {{- if contains ":" . -}}
@@ -276,6 +303,14 @@ hosts|route53|azure|clouddns|k8s_external|kubernetes|file|auto|secondary|etcd|fo
 {{- if hasKey $seen $zone }}{{ fail (printf "zones: %s is there twice" .name) }}{{ end -}}
 {{- $_ := set $seen $zone true -}}
 {{- include "kuadrant.validateZone" (list . $ $published) -}}
+{{- end -}}
+{{- $domains := include "kuadrant.published" . | fromJsonArray -}}
+{{- range $zone := .Values.zones -}}
+{{- range $domain := $domains -}}
+{{- if and (include "kuadrant.covers" (list (list $zone.name) $domain)) (not (include "kuadrant.covers" (list $domains $zone.name))) -}}
+{{- fail (printf "zones: publish has %s, a part of %s, and nothing for the rest of the zone: add {namespaces: [NAMESPACE]} to its publish, or {namespaces: [\"*\"]} for every namespace" $domain $zone.name) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $clusters := dict -}}
