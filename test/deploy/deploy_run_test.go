@@ -46,6 +46,7 @@ func fit(t *testing.T, corefile, kubeconfig string) fitted {
 	dir := t.TempDir()
 	f.text = strings.NewReplacer(
 		" /var/lib/kuadrant", " "+dir, " /etc/kuadrant", " "+dir, "/etc/coredns/geo", "examples/geo", "/etc/resolv.conf", "127.0.0.1:1",
+		"apps.example.com", "example.com", // the policy's
 	).Replace(f.text)
 	f.text = regexp.MustCompile(`(?m)^([^ \n#(].*)\{$`).ReplaceAllString(f.text, "$1{\n    bind 127.0.0.1")
 	if kubeconfig != "" {
