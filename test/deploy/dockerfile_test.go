@@ -36,7 +36,7 @@ func dockerfile(t *testing.T) (lines []string) {
 func TestDockerfile(t *testing.T) {
 	lines := dockerfile(t)
 	for _, want := range []string{
-		"ARG BASE=scratch", "FROM --platform=$BUILDPLATFORM golang:1.26 AS build", "FROM ${BASE}",
+		"ARG BASE=scratch", "FROM --platform=$BUILDPLATFORM golang:1.26 AS build", "ARG TARGETOS TARGETARCH", "FROM ${BASE}",
 		"COPY --from=build /out/ /", "USER 65532:65532", `ENTRYPOINT ["/coredns"]`,
 	} {
 		if !slices.Contains(lines, want) {
@@ -107,7 +107,7 @@ func TestDockerBuild(t *testing.T) {
 			command = strings.TrimPrefix(line, "RUN ")
 		}
 	}
-	for _, flag := range []string{"CGO_ENABLED=0", "-trimpath", "-buildvcs=false", "-s -w", "-buildid= "} {
+	for _, flag := range []string{"CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH ", "-trimpath", "-buildvcs=false", "-s -w", "-buildid= "} {
 		if !strings.Contains(command, flag) {
 			t.Errorf("the command lacks %s: %s", flag, command)
 		}
