@@ -28,7 +28,8 @@ func TestSchemaHasFields(t *testing.T) {
 		"affinity": corev1.Affinity{}, "container": corev1.Container{}, "dnsConfig": corev1.PodDNSConfig{}, "env": corev1.EnvVar{},
 		"podSecurityContext": corev1.PodSecurityContext{}, "securityContext": corev1.SecurityContext{}, "toleration": corev1.Toleration{},
 		"volume": corev1.Volume{}, "volumeMount": corev1.VolumeMount{},
-		"egress": networkingv1.NetworkPolicyEgressRule{}, "ingress": networkingv1.NetworkPolicyIngressRule{}, "peer": networkingv1.NetworkPolicyPeer{},
+		"egress": networkingv1.NetworkPolicyEgressRule{}, "ingress": networkingv1.NetworkPolicyIngressRule{},
+		"peer": networkingv1.NetworkPolicyPeer{},
 	} {
 		want := fieldsOf(reflect.TypeOf(of))
 		slices.Sort(want)
