@@ -75,14 +75,18 @@ func (z *Zone) GlueOf(cut string, ns []dns.RR) []dns.RR {
 	return slices.Clip(z.appendGlue(needed, ns[:min(len(ns), MaxTargets)], MaxAdditional, beside))
 }
 
-// appendGlue appends the addresses that the zone has of those servers that of reports, until
-// there are as many as most, or a few more.
+// appendGlue appends the addresses that the zone has of those servers that of reports, as a transfer has them, until there are
+// as many as most, or a few more.
 func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bool) []dns.RR {
 	for _, rr := range ns {
 		if server := rr.(*dns.NS).Ns; len(glue) < most && of(server) {
-			if n, ok := z.Nodes.Get(server); ok {
-				glue = n.appendKnown(glue)
-			}
+			n, _ := z.Nodes.Get(server)
+			n.transfer(func(rrs []dns.RR) bool {
+				if t := rrs[0].Header().Rrtype; t == dns.TypeA || t == dns.TypeAAAA {
+					glue = append(glue, rrs...)
+				}
+				return true
+			})
 		}
 	}
 	return glue
