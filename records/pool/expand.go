@@ -63,12 +63,6 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 		x.noteGeo(c, c.Policy.DefaultGeo)
 	}
 	n := x.gather(contenders)
-	if b.Unlocated && x.severalCodes() {
-		for _, c := range contenders {
-			b.note(c, endpoint.ReasonUnlocated,
-				"nothing finds clients here, so geo codes count for nothing: write geoip FILE or nets FILE into the Corefile")
-		}
-	}
 	// No host leaves the other, or the names below klb, without ways.
 	const reserves = 2
 	x.telling, x.budget = n, (maxExpand-reserves)*n
@@ -273,6 +267,12 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 		}
 		ways = append(ways, *way)
 	}
+	if x.b.Unlocated && len(p.Groups) > 1 {
+		for i := range ways {
+			x.b.note(ways[i].contender, endpoint.ReasonUnlocated,
+				"nothing finds clients here, so geo codes count for nothing: write geoip FILE or nets FILE into the Corefile")
+		}
+	}
 	x.groups, x.distinct, p.Groups, p.Members = p.Groups, ways, slices.Clone(p.Groups), make([]Member, 0, len(ways))
 	checked := x.checked || slices.ContainsFunc(ways, path.probed)
 	for i := range ways {
@@ -289,23 +289,6 @@ func (x *expansion) noteGeo(c *endpoint.Contender, code string) {
 	if err := geo.Check(code); err != nil {
 		x.b.note(c, endpoint.ReasonUnknownGeo, "%v", err)
 	}
-}
-
-// severalCodes reports whether the endpoints have more than one geo code.
-func (x *expansion) severalCodes() bool {
-	first := ""
-	for _, c := range x.names {
-		for i := range c.rows {
-			switch code := c.rows[i].Geo; {
-			case code == "" || code == "*" || code == first:
-			case first != "":
-				return true
-			default:
-				first = code
-			}
-		}
-	}
-	return false
 }
 
 // member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
