@@ -208,6 +208,7 @@ func TestParseErrors(t *testing.T) {
 		{"rname a@b c@d", 2, `rname: wanted EMAIL, found "a@b c@d"`},
 		{"rname admin@example..com", 2, `rname: wanted an e-mail address such as admin@example.com, found "admin@example..com"`},
 		{`rname "the admin@example.com"`, 2, `rname: wanted an e-mail address such as admin@example.com, found "the admin@example.com"`},
+		{"rname noc@bücher.test", 2, `rname: "bücher.test" has characters beyond ASCII: write xn--bcher-kva.test, the form that is looked up (RFC 5891)`},
 		{"rname a@b@c", 2, `rname: wanted an e-mail address such as admin@example.com, found "a@b@c"`},
 		{"fallthrough k..example", 2, `fallthrough: zone "k..example" is not a domain name`},
 		{"fallthrough k.example " + strings.Repeat("a", 64), 2, `fallthrough: zone "` + strings.Repeat("a", 64) + `" is not a domain name`},

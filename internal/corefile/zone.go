@@ -101,6 +101,9 @@ func (p *parser) rname(args []string) error {
 		return wanted(args, "EMAIL")
 	}
 	p.email = args[0]
+	if _, domain, _ := strings.Cut(p.email, "@"); checkASCII(domain) != nil {
+		return checkASCII(domain)
+	}
 	if records.Rname(p.email) != "" {
 		return nil
 	}
