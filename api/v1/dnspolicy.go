@@ -117,9 +117,8 @@ type SecretReference struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.kind) || self.kind != 'ManagedZone'",message="kind ManagedZone is no longer supported: refer to a Secret with the fields ZONE_ID and DOMAIN_NAME instead"
 type ProviderReference struct {
-	// name of the provider.
+	// name of the provider; an empty one refers to none.
 	// +required
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 	// namespace of the provider; a Secret is in the policy's namespace.
