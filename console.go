@@ -62,7 +62,7 @@ func (s *consoleServer) run(ctx context.Context) {
 	defer end()
 	log.Infof("console: http://%s/", s.listener.Addr())
 	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
-		log.Warningf("console %s: not reachable any more: %v; queries are answered. Restart the server to have the console back",
+		log.Warningf("console %s: stopped: %v; queries are still answered. Restart the server to restore it",
 			s.listener.Addr(), err)
 	}
 }
@@ -338,9 +338,9 @@ func previewCluster(snap *records.Snapshot, name string) (string, error) {
 	if len(known) == 1 && name == "" {
 		return known[0], nil
 	}
-	text := fmt.Sprintf("%.60q is no cluster that is read here", name)
+	text := fmt.Sprintf("no cluster %.60q", name)
 	if name == "" {
-		text = "several clusters are read here: say which"
+		text = "name the cluster to apply to"
 	}
-	return "", &inspect.RequestError{Field: "cluster", Text: text + ": there are " + strings.Join(known, ", "), NotFound: name != ""}
+	return "", &inspect.RequestError{Field: "cluster", Text: text + "; clusters are " + strings.Join(known, ", "), NotFound: name != ""}
 }

@@ -141,17 +141,17 @@ func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 	}
 	k.signing.known = known
 	if i := slices.IndexFunc(k.block.Zones, k.signing.lists); i >= 0 && !k.signing.hasKeys(k.block.Zones[i]) {
-		misgivings = append(misgivings, "dnssec has no key: nothing is signed, and who asks for DNSSEC gets NOERROR in place of NXDOMAIN: write key file FILE... in it, or take it out")
+		misgivings = append(misgivings, "dnssec has no key; nothing is signed, and queries with DO get NOERROR instead of NXDOMAIN. Add `key file FILE...` to it, or remove dnssec")
 	}
 	for _, zone := range k.block.Zones {
 		listed := k.signing.lists(zone)
 		cut := slices.ContainsFunc(zones, func(o records.ZoneOptions) bool { return o.Origin != zone && rdata.IsSubdomain(o.Origin, zone) })
 		if !listed && (cut || !k.signing.covers(zone)) {
-			misgivings = append(misgivings, fmt.Sprintf("dnssec does not list the zone %s: its answers are not signed", zone))
+			misgivings = append(misgivings, fmt.Sprintf("dnssec does not list zone %q; its answers are not signed", zone))
 		}
 		for _, o := range zones {
 			if listed && o.Origin != zone && rdata.IsSubdomain(zone, o.Origin) && k.signing.lists(o.Origin) {
-				misgivings = append(misgivings, fmt.Sprintf("dnssec lists %s and %s, which lies below it: DS records of %s do not validate: write a server block of its own for it", zone, o.Origin, o.Origin))
+				misgivings = append(misgivings, fmt.Sprintf("dnssec lists %q and %q, which is below it; DS records of %q do not validate. Give it a server block of its own", zone, o.Origin, o.Origin))
 			}
 		}
 	}

@@ -96,7 +96,7 @@ type lookup struct {
 }
 
 // staleText says more of an answer from the state on disk (RFC 8914 §4.4).
-const staleText = "from what was known before this server started"
+const staleText = "from data saved before this server started"
 
 // lookup finds the answer to a query and puts it into l, which is zero. It takes
 // little stack: that of a query's goroutine is small, and costs a good part of
@@ -198,7 +198,7 @@ func (k *Kuadrant) locator(ctx context.Context, l *lookup) geo.Locator {
 
 // unlisted returns the extended error of a SERVFAIL.
 func unlisted(code uint16) *dns.EDNS0_EDE {
-	return &dns.EDNS0_EDE{InfoCode: code, ExtraText: "not everything that could hold the name has been listed"}
+	return &dns.EDNS0_EDE{InfoCode: code, ExtraText: "a source that could hold the name is not listed yet"}
 }
 
 // message is a reply and its question in one piece.

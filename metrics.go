@@ -30,25 +30,25 @@ func init() {
 var (
 	compileDuration = promauto.NewHistogram(prometheus.HistogramOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "compile_duration_seconds",
-		Help:    "How long compiling a change took.",
+		Help:    "Duration of compiling a change.",
 		Buckets: prometheus.ExponentialBuckets(1e-5, 4, 10),
 	})
 	probeDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "probe_duration_seconds",
-		Help:    "How long a check of a target took, by protocol and result: success, failure, or none where it says nothing about the target.",
+		Help:    "Duration of a check, by protocol and result: success, failure, or none if it says nothing about the target.",
 		Buckets: prometheus.ExponentialBuckets(1e-3, 4, 8),
 	}, []string{"protocol", "result"})
 	steeredTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "requests_steered_total",
-		Help: "Answers from policies, by zone, geo code of the chosen member and class of the choice.",
+		Help: "Number of answers from policies, by zone, and by geo code and class of the chosen member.",
 	}, []string{"zone", "geo", "class"})
 	locatedTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "clients_located_total",
-		Help: "Answers from policies, by what located the client: ecs, source, or none where the client does not matter.",
+		Help: "Number of answers from policies, by what located the client: ecs, source, or none if the answer does not depend on it.",
 	}, []string{"by"})
 	notifyFailures = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "notify_failures_total",
-		Help: "NOTIFYs that a secondary has not taken, by its address in the Corefile, each after three attempts.",
+		Help: "Number of NOTIFYs that a secondary did not accept after three attempts, by its address in the Corefile.",
 	}, []string{"to"})
 )
 
@@ -129,25 +129,25 @@ type gauges struct {
 var described []*prometheus.Desc
 
 var (
-	snapshotNames   = describe("snapshot_names", "Number of names in a zone, empty non-terminals included.", "zone")
-	snapshotTime    = describe("snapshot_timestamp_seconds", "When the snapshot that queries are answered from was made.")
+	snapshotNames   = describe("snapshot_names", "Number of names in a zone, including empty non-terminals.", "zone")
+	snapshotTime    = describe("snapshot_timestamp_seconds", "Time at which the current snapshot was made.")
 	objectCount     = describe("objects", "Number of objects, by kind and state: read, accepted, refused.", "kind", "state")
 	zoneSerial      = describe("serial", "SOA serial of a zone.", "zone")
-	serialPending   = describe("serial_pending_seconds", "For how long SOA and transfers of a zone have been behind its answers: the writer has not kept a serial.", "zone")
-	conflicts       = describe("conflicts", "Number of hosts of a zone that an object wants and another owns.", "zone")
-	heldRemovals    = describe("held_removals", "Number of names of a zone that would go with objects that vanished without a delete event, and are held.", "zone")
-	openZones       = describe("open_zones", "Number of zones in which every namespace may publish: they have no Zone, and no line publish.")
-	targetHealth    = describe("target_health", "What checks have found of a target: 1 up, 0.5 unknown, 0 down.", "host", "target")
-	probeOverdue    = describe("probe_overdue_seconds", "By how much the check of a target that has waited longest is past its time.")
-	sourceSynced    = describe("source_synced", "1 while everything of a cluster is listed and followed, else 0.", "cluster")
-	leader          = describe("leader", "1 while this server is the one that writes back to a cluster, else 0.", "cluster")
-	unreadOwners    = describe("unread_owners", "Number of registered names whose owners cannot be read now: what only these know is SERVFAIL.")
-	writeBacklog    = describe("write_backlog", "Number of objects that are to be looked at by the server that writes back to a cluster.", "cluster")
-	roomlessNames   = describe("roomless_names", "Number of names that find no room in the registry of a cluster: age decides whose they are.", "cluster")
-	stateServed     = describe("state_served", "1 while something of a cluster is answered from the state on disk, else 0.", "cluster")
-	stateWritten    = describe("state_written_timestamp_seconds", "When the state on disk was written; 0 where this server has not.")
-	geoBuilt        = describe("geo_database_built_timestamp_seconds", "When a geo database in use was built, as it says itself.", "file")
-	sourceLastEvent = describe("source_last_event_timestamp_seconds", "When a cluster's source last heard anything; 0 before it first did.", "cluster")
+	serialPending   = describe("serial_pending_seconds", "How long the SOA and transfers of a zone have lagged behind its answers, because no writer has stored the serial.", "zone")
+	conflicts       = describe("conflicts", "Number of hosts in a zone that an object wants but another one owns.", "zone")
+	heldRemovals    = describe("held_removals", "Number of names in a zone that the guard holds because their objects vanished without a delete event.", "zone")
+	openZones       = describe("open_zones", "Number of zones in which every namespace may publish, because they have neither a Zone nor a publish line.")
+	targetHealth    = describe("target_health", "Health of a target according to its checks: 1 up, 0.5 unknown, 0 down.", "host", "target")
+	probeOverdue    = describe("probe_overdue_seconds", "How late the most overdue check is.")
+	sourceSynced    = describe("source_synced", "1 if every kind of a cluster is listed and watched, else 0.", "cluster")
+	leader          = describe("leader", "1 if this server writes back to a cluster, else 0.", "cluster")
+	unreadOwners    = describe("unread_owners", "Number of registered names whose owner cannot be read; answers that need it are SERVFAIL.")
+	writeBacklog    = describe("write_backlog", "Number of objects in the write queue of a cluster.", "cluster")
+	roomlessNames   = describe("roomless_names", "Number of names that do not fit into the registry of a cluster; age decides their owners.", "cluster")
+	stateServed     = describe("state_served", "1 if some kind of a cluster is answered from the state on disk, else 0.", "cluster")
+	stateWritten    = describe("state_written_timestamp_seconds", "Time at which this server last wrote the state on disk; 0 if it has not.")
+	geoBuilt        = describe("geo_database_built_timestamp_seconds", "Build time of a geo database, according to its metadata.", "file")
+	sourceLastEvent = describe("source_last_event_timestamp_seconds", "Time of the last event from a cluster; 0 before the first one.", "cluster")
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {

@@ -276,10 +276,11 @@ func (n *notifier) note(l *listening, zone string, err error) {
 	begun, ended := n.refusers.note(refusal{l, zone}, err)
 	n.mu.Unlock()
 	for _, b := range begun {
-		n.warnf("NOTIFY of zone %s is not taken by %s: %s: it may lag behind until it asks by itself; more of this is not logged until it takes NOTIFY again", zone, b.to, b.why)
+		n.warnf("notify %s: not accepted (zone %q): %s; it may lag until its next refresh. Further failures are not logged until it accepts again",
+			b.to, zone, b.why)
 	}
 	for _, to := range ended {
-		n.infof("NOTIFY of zone %s is taken by %s again", zone, to)
+		n.infof("notify %s: accepted again (zone %q)", to, zone)
 	}
 }
 
@@ -383,6 +384,6 @@ func takenApart(err error) (all []notTaken) {
 		f.answer = strings.HasPrefix(f.why, "rcode was ")
 	}
 	// One entry of the log is one line.
-	f.why = cmp.Or(strings.Join(strings.Fields(f.why), " "), "no reason is known")
+	f.why = cmp.Or(strings.Join(strings.Fields(f.why), " "), "no reason given")
 	return []notTaken{f}
 }

@@ -358,7 +358,7 @@ func TestNotifyOfTheDead(t *testing.T) {
 		checkLines(t, "before all have had their time", n.logged())
 		time.Sleep(time.Second)
 		n.expect(t, "once more", "example.org. at 13s")
-		checkLines(t, "the first failure", n.logged(), "NOTIFY of zone example.", "NOTIFY of zone example.")
+		checkLines(t, "the first failure", n.logged(), "notify ", "notify ")
 		n.to.refuse(0, `"i/o timeout"`, two)
 		n.change(100)
 		time.Sleep(12 * time.Second)
@@ -368,7 +368,7 @@ func TestNotifyOfTheDead(t *testing.T) {
 		n.Record("www-com", "www.example.com.", "A", "192.0.2.1")
 		n.publish()
 		n.expect(t, "both zones", "example.com. at 25s")
-		checkLines(t, "one of them is back", n.logged(), "NOTIFY of zone example.com. is taken by 192.0.2.1:53 again")
+		checkLines(t, "one of them is back", n.logged(), "notify 192.0.2.1:53: accepted again (zone \"example.com.\")")
 		for addr, times := range map[string]float64{one: 3, two: 5, lives: 0} {
 			if got := failures(t, addr) - before[addr]; got != times {
 				t.Errorf("%s: %v failures are counted, want %v", addr, got, times)
@@ -429,21 +429,21 @@ func TestASecondaryThatDiesLaterIsTold(t *testing.T) {
 			checkLines(t, fmt.Sprint("step ", i), n.logged(), want...)
 		}
 		n.to.refuse(0, `rcode was "REFUSED"`, one)
-		step(0, "NOTIFY of zone example.org. is not taken by 192.0.2.1:53: rcode was \"REFUSED\": ")
+		step(0, "notify 192.0.2.1:53: not accepted (zone \"example.org.\"): rcode was \"REFUSED\"; ")
 		n.to.refuse(0, `rcode was "REFUSED"`, one, two)
-		step(1, "NOTIFY of zone example.org. is not taken by 192.0.2.2:53: rcode was \"REFUSED\": ")
+		step(1, "notify 192.0.2.2:53: not accepted (zone \"example.org.\"): rcode was \"REFUSED\"; ")
 		step(2)
 		n.to.refuse(0, `"read udp: i/o timeout"`, one, two)
-		step(3, "NOTIFY of zone example.org. is not taken by 192.0.2.1:53: \"read udp: i/o timeout\": ",
-			"NOTIFY of zone example.org. is not taken by 192.0.2.2:53: \"read udp: i/o timeout\": ")
+		step(3, "notify 192.0.2.1:53: not accepted (zone \"example.org.\"): \"read udp: i/o timeout\"; ",
+			"notify 192.0.2.2:53: not accepted (zone \"example.org.\"): \"read udp: i/o timeout\"; ")
 		n.to.refuse(0, `rcode was "REFUSED"`, one, two)
 		step(4)
 		n.to.refuse(0, `"read udp: i/o timeout"`, two)
-		step(5, "NOTIFY of zone example.org. is taken by 192.0.2.1:53 again")
+		step(5, "notify 192.0.2.1:53: accepted again (zone \"example.org.\")")
 		n.to.refuse(0, "")
-		step(6, "NOTIFY of zone example.org. is taken by 192.0.2.2:53 again")
+		step(6, "notify 192.0.2.2:53: accepted again (zone \"example.org.\")")
 		n.to.refuse(0, "", one)
-		step(7, "NOTIFY of zone example.org. is not taken by 192.0.2.1:53: no reason is known: ")
+		step(7, "notify 192.0.2.1:53: not accepted (zone \"example.org.\"): no reason given; ")
 	})
 }
 
@@ -458,7 +458,7 @@ func TestRefusersOfZonesThatGo(t *testing.T) {
 		n.publish()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		checkLines(t, "start", n.logged(), "NOTIFY of zone ") // one for all three
+		checkLines(t, "start", n.logged(), "notify ") // one for all three
 		n.withdraw("sub.example.org.")
 		n.publish()
 		time.Sleep(time.Second)
@@ -504,7 +504,7 @@ func TestRefusersApart(t *testing.T) {
 	}
 	for err, want := range map[error]notTaken{
 		errors.New("a\nb"):           {to: unnamed, why: "a b"},
-		errors.New(""):               {to: unnamed, why: "no reason is known"},
+		errors.New(""):               {to: unnamed, why: "no reason given"},
 		transfer.ErrNotAuthoritative: {to: unnamed, why: "not authoritative for zone"},
 		errors.New(`notify for zone "a\"b.\n" was not accepted by "[::1]:53": rcode was "SERVFAIL"`): {to: "[::1]:53", why: `rcode was "SERVFAIL"`, answer: true},
 	} {

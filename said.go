@@ -43,11 +43,11 @@ type logger interface {
 func newSaid(log logger, published func()) *said {
 	return &said{
 		published: published, log: log,
-		objects: bounded{more: "objects that are not served in full were not logged: the console has them"},
-		zones:   bounded{more: "zones were not logged"},
-		hosts:   bounded{more: "hosts that begin or cease to fail open were not logged: the console has them"},
-		targets: bounded{more: "changes of targets were not logged: coredns_kuadrant_target_health has them all"},
-		words:   bounded{more: "overrides concern nothing that is known"},
+		objects: bounded{more: "objects are not served in full; the console lists them"},
+		zones:   bounded{more: "lines about zones were not logged"},
+		hosts:   bounded{more: "hosts began or stopped failing open; the console lists them"},
+		targets: bounded{more: "targets changed state; the metric coredns_kuadrant_target_health has them"},
+		words:   bounded{more: "overrides match nothing; check the names"},
 	}
 }
 
@@ -127,7 +127,7 @@ func (s *said) begin(now *records.Snapshot) {
 	line := fmt.Sprintf("read %s %s: %d %s in %d %s", inspect.Plural(len(clusters), "cluster"), cmp.Or(strings.Join(clusters, ", "), "none"),
 		names, inspect.Plural(names, "name"), len(now.Zones()), inspect.Plural(len(now.Zones()), "zone"))
 	if ask := s.ask.Load(); ask != nil && *ask != "" {
-		line += ". Ask: " + *ask + " " + toAsk(now)
+		line += ". Try: " + *ask + " " + toAsk(now)
 	}
 	s.log.Infof("%s", line)
 }
@@ -171,14 +171,14 @@ func (s *said) faults(before, now *records.Snapshot) {
 				}
 			}
 		}
-		line = fmt.Sprintf("%s %s of cluster %s: %s", r.Ref.Kind, r.Ref.Name, r.Cluster, api.Cut(line, maxText))
+		line = fmt.Sprintf("%s %s in cluster %s: %s", r.Ref.Kind, r.Ref.Name, r.Cluster, api.Cut(line, maxText))
 		if n := len(r.Verdict.Records); n > 1 {
-			line += fmt.Sprintf("; %d hosts are concerned", n)
+			line += fmt.Sprintf("; %d hosts are affected", n)
 		}
 		all = append(all, fault{(&api.Meta{Name: r.Ref.Name}).Namespace(), line})
 	}
 	for p, problem := range now.ProbeProblems(newProbes(before, now)) {
-		all = append(all, fault{p.Namespace(), fmt.Sprintf("%s %s of cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)})
+		all = append(all, fault{p.Namespace(), fmt.Sprintf("%s %s in cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)})
 	}
 	// Each namespace has its first before any has its second: nobody's faults keep those of others out of the log.
 	turns := make(map[string]int)
@@ -328,11 +328,11 @@ func (s *said) Found(t *health.Target, before, after health.Word) {
 	case after.Found() == health.Up && after.Reason() == health.Good:
 		s.tell(b, "target %s is up", what)
 	case after.Reason() == health.Good:
-		s.tell(b, "target %s answers, and is not up yet", what)
+		s.tell(b, "target %s answers but is not up yet", what)
 	case after.Reason() == health.Forbidden:
-		s.warn(b, "target %s is not checked, and counts as up: %s: probe-allow opens addresses, the port is 80, 443 or 1024 to 49151", what, after.Reason())
+		s.warn(b, "target %s is not checked and counts as up: %s; open the address with `probe-allow`, or use port 80, 443 or 1024 to 49151", what, after.Reason())
 	case after.Found() == health.Up:
-		s.warn(b, "target %s is not checked, and counts as up: %s", what, after.Reason())
+		s.warn(b, "target %s is not checked and counts as up: %s", what, after.Reason())
 	case after.Status() != 0:
 		s.warn(b, "target %s is %s: %s %d", what, after.Found(), after.Reason(), after.Status())
 	default:

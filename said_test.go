@@ -101,7 +101,7 @@ func TestFaultsAreLogged(t *testing.T) {
 				t.Fatalf("logged %q", lines)
 			}
 			for _, part := range c.want {
-				if !strings.HasPrefix(lines[0], "DNSPolicy ns/p of cluster c: ") || !strings.Contains(lines[0], part) {
+				if !strings.HasPrefix(lines[0], "DNSPolicy ns/p in cluster c: ") || !strings.Contains(lines[0], part) {
 					t.Errorf("logged %q, want %q in it", lines[0], part)
 				}
 			}
@@ -150,7 +150,7 @@ func TestTargetsAreSummedUp(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if all := log.take(); len(all) != maxLines+1 || !strings.HasPrefix(all[maxLines], "7 more changes of targets were not logged") {
+		if all := log.take(); len(all) != maxLines+1 || !strings.HasPrefix(all[maxLines], "7 more targets changed state") {
 			t.Errorf("%d lines, the last %q", len(all), all[len(all)-1])
 		}
 		s.Found(&health.Target{}, 0, down)
@@ -218,7 +218,7 @@ func TestNews(t *testing.T) {
 	s.Published(nil, snap, 0)
 	s.Published(snap, snap, 0)
 	begins := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(line, "read ") })
-	if want := []string{`read cluster "c": 3 names in 1 zone. Ask: dig @127.0.0.1 -p 1053 a.example.com`}; !slices.Equal(begins, want) {
+	if want := []string{`read cluster "c": 3 names in 1 zone. Try: dig @127.0.0.1 -p 1053 a.example.com`}; !slices.Equal(begins, want) {
 		t.Errorf("logged %q, want %q", begins, want)
 	}
 	for i := range 2 * maxNews {

@@ -110,11 +110,11 @@ func alive() func() bool {
 // at: all plugins of all blocks have been set up.
 func atStart(b *corefile.Block, server *dnsserver.Config, cfg *engine.Options) error {
 	if slices.Contains(b.Zones, ".") && !b.ZonesWritten && server.Handler("cache") != nil {
-		return plugin.Error(pluginName, b.Place.Errorf("server block for the root zone with cache: write the zones, as in `kuadrant example.com` or `kuadrant .`, because the cache is bypassed for them"))
+		return plugin.Error(pluginName, b.Place.Errorf("a server block for the root zone with cache must name the zones, as in `kuadrant example.com` or `kuadrant .`; the cache is bypassed for them"))
 	}
 	own := len(cfg.GeoIP) > 0 || cfg.Nets != ""
 	if !own && server.Handler("geoip") != nil && server.Handler("metadata") == nil {
-		log.Warningf("%s: the geoip plugin locates nobody without the metadata plugin: write metadata in this server block", b.Place)
+		log.Warningf("%s: the geoip plugin cannot locate clients without the metadata plugin; add `metadata` to this server block", b.Place)
 	}
 	for _, w := range slices.Concat(b.Warnings, neverAsked(b, server), neverTransferred(b, server)) {
 		log.Warning(w)
@@ -133,7 +133,7 @@ func neverAsked(b *corefile.Block, server *dnsserver.Config) (warnings []string)
 		return nil
 	}
 	for _, zone := range b.Outside() {
-		warnings = append(warnings, fmt.Sprintf("%s: the zone %s lies outside of this server block, which is for %s: nobody asks here for its names: write a server block for it",
+		warnings = append(warnings, fmt.Sprintf("%s: zone %q is outside this server block, which is for %s; it gets no queries here. Add a server block for it",
 			b.Place, zone, strings.Join(b.Keys, " ")))
 	}
 	return warnings
@@ -154,7 +154,7 @@ func neverTransferred(b *corefile.Block, server *dnsserver.Config) (warnings []s
 	if slices.ContainsFunc(b.Zones, func(zone string) bool { return transfers(t, zone) }) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: transfer names other zones than those of kuadrant in this server block, %s: these are not transferred, and nobody is told of their changes",
+	return []string{fmt.Sprintf("%s: transfer lists none of kuadrant's zones in this server block, %s; they are not transferred, and secondaries get no NOTIFY",
 		b.Place, strings.Join(b.Zones, " "))}
 }
 
@@ -345,7 +345,7 @@ func (i *instance) takeBack() error {
 		i.end()
 	case i.alive() && next != i:
 		if err := s.configure(i); err != nil {
-			log.Errorf("reload: failed, and the options before cannot be restored: %v; those of the new Corefile stay in force. Reload again", err)
+			log.Errorf("reload: failed, and the previous options cannot be restored: %v; those of the new Corefile stay in force. Reload again", err)
 			return nil
 		}
 	}

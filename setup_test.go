@@ -246,7 +246,7 @@ func TestConsoleThatFailsIsTold(t *testing.T) {
 		s.run(ctx)
 		cancel()
 		s.close()
-		if fails != told.Has("warning", "console "+l.Addr().String()+": not reachable any more: no buffers") {
+		if fails != told.Has("warning", "console "+l.Addr().String()+": stopped: no buffers") {
 			t.Errorf("fails: %v", fails)
 		}
 	}

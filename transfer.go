@@ -16,9 +16,9 @@ import (
 // The errors of a transfer that must not be made: a secondary keeps what it has, and tries
 // again (rule 7.4).
 var (
-	errNothingKnown = errors.New("nothing has been read yet")
-	errNotListed    = errors.New("not everything that could be in the zone has been listed")
-	errNotKept      = errors.New("no elected writer has kept a serial yet for what is in the zone")
+	errNothingKnown = errors.New("no objects are read yet")
+	errNotListed    = errors.New("a source that could hold names of the zone is not listed yet")
+	errNotKept      = errors.New("no elected writer has stored a serial for the zone yet")
 )
 
 // Transfer implements transfer.Transferer: the zone as it is at one moment, for a serial
@@ -50,7 +50,7 @@ func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error)
 	// RFC 1982 §3.2: which of two serials is newer is not defined half a circle apart.
 	if newer := z.Serial() - serial; newer == 0 || newer > 1<<31 {
 		if newer != 0 && k.ahead.first(zone, k.engine.Now()) {
-			log.Warningf("zone %q: a secondary has serial %d, ahead of %d here; it keeps its copy until this serial has passed that. "+
+			log.Warningf("zone %q: a secondary has serial %d, ahead of %d here; it keeps its copy until ours is higher. "+
 				"Force a full transfer there: `rndc retransfer` or `knotc zone-retransfer`", zone, serial, z.Serial())
 		}
 		return sendAll([]dns.RR{z.SOA()}), nil // RFC 1995 §2
@@ -107,7 +107,7 @@ func sendZone(z *records.Zone) <-chan []dns.RR {
 			select {
 			case ch <- part:
 			case <-stall.C:
-				log.Warningf("zone %q: transfer given up: the client has read nothing for %v; it tries again by itself", z.Origin(), transferStall)
+				log.Warningf("zone %q: transfer aborted: the client read nothing for %v; it will retry", z.Origin(), transferStall)
 				return
 			}
 		}

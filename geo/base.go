@@ -38,7 +38,7 @@ func newBase(data []byte) (*base, error) {
 	}
 	m := &r.Metadata
 	if m.BinaryFormatMajorVersion != 2 || m.IPVersion != 4 && m.IPVersion != 6 {
-		return nil, fmt.Errorf("format version %d for IPv%d addresses is unknown: want version 2 for IPv4 or IPv6",
+		return nil, fmt.Errorf("format version %d for IPv%d addresses is unknown; want version 2 for IPv4 or IPv6",
 			m.BinaryFormatMajorVersion, m.IPVersion)
 	}
 	b := &base{reader: r, only4: m.IPVersion == 4}
@@ -46,7 +46,7 @@ func newBase(data []byte) (*base, error) {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	if b.gives == 0 {
-		return nil, fmt.Errorf("type %.40q holds neither countries nor AS numbers: want a City, Country or ASN database",
+		return nil, fmt.Errorf("type %.40q has neither countries nor AS numbers; want a City, Country or ASN database",
 			m.DatabaseType)
 	}
 	return b, nil

@@ -174,10 +174,10 @@ func Check(code string) error {
 	var hint string
 	switch {
 	case u == "":
-		return errors.New("geo code is empty: write a continent such as GEO-EU, a country such as IE, " +
+		return errors.New("geo code is empty; write a continent such as GEO-EU, a country such as IE, " +
 			"a subdivision such as US-CA or an AS number such as AS64500")
 	case u == "*":
-		hint = "it stands for everybody, not for a place"
+		hint = "it means everywhere, not a place"
 	case isAS(u):
 		hint = hintAS(u)
 	case strings.HasPrefix(u, geoPrefix):
@@ -244,7 +244,7 @@ func hintContinent(u string) string {
 		u = better
 	}
 	if iso, ok := countries[u]; ok {
-		return fmt.Sprintf("%s is a country: write %s, or %s for its continent", u, u, iso.Continent)
+		return fmt.Sprintf("%s is a country; write %s, or %s for its continent", u, u, iso.Continent)
 	}
 	return "the continents are " + continentsS
 }

@@ -69,7 +69,7 @@ func (e *OpenError) Unwrap() error { return e.Err }
 // each change.
 func Open(files []string, nets string, log Logger) (*DB, error) {
 	if len(files) > maxFiles {
-		return nil, fmt.Errorf("open geo databases: have %d files, want at most %d", len(files), maxFiles)
+		return nil, fmt.Errorf("open geo databases: found %d files, want at most %d", len(files), maxFiles)
 	}
 	if log == nil {
 		log = silent{}
@@ -140,9 +140,9 @@ func (d *DB) refresh() {
 		switch {
 		case found == watchfile.Changing || errors.Is(err, watchfile.ErrChanging):
 		case err != nil:
-			d.log.Warningf("%s %q cannot be read, what was loaded before stays in use: %v", f.kind(), f.Path, err)
+			d.log.Warningf("%s %q: cannot read: %v; keeping the previous one", f.kind(), f.Path, err)
 		case found == watchfile.Changed:
-			d.log.Infof("%s %q reloaded", f.kind(), f.Path)
+			d.log.Infof("%s %q: reloaded", f.kind(), f.Path)
 			loaded = true
 		}
 	}

@@ -57,7 +57,7 @@ func ParseNets(name string, r io.Reader) (*Nets, error) {
 		line++
 		n, ok, err := parseNet(scan.Text())
 		if err == nil && len(all) == maxNets {
-			err = fmt.Errorf("there are more than %d networks", maxNets)
+			err = fmt.Errorf("more than %d networks", maxNets)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, line, err)
@@ -68,7 +68,7 @@ func ParseNets(name string, r io.Reader) (*Nets, error) {
 		}
 	}
 	if err := scan.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("%s:%d: the line is longer than %d octets", name, line+1, maxNetsLine)
+		return nil, fmt.Errorf("%s:%d: line longer than %d octets", name, line+1, maxNetsLine)
 	} else if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -84,24 +84,24 @@ func parseNet(line string) (n network, ok bool, err error) {
 		return network{}, false, nil
 	case 2:
 	default:
-		return network{}, false, fmt.Errorf("want a network and a code, for example 192.0.2.0/24 IE, have %d words", len(fields))
+		return network{}, false, fmt.Errorf("want a network and a code, such as 192.0.2.0/24 IE, found %d words", len(fields))
 	}
 	p, err := netip.ParsePrefix(fields[0])
 	if err != nil {
 		if a, aerr := netip.ParseAddr(fields[0]); aerr == nil && a.Zone() == "" {
-			return network{}, false, fmt.Errorf("%s is an address, not a network: write %s/%d", a, a, a.BitLen())
+			return network{}, false, fmt.Errorf("%s is an address, not a network; write %s/%d", a, a, a.BitLen())
 		}
-		return network{}, false, fmt.Errorf("%.60q is not a network, for example 192.0.2.0/24 or 2001:db8::/32", fields[0])
+		return network{}, false, fmt.Errorf("%.60q is not a network such as 192.0.2.0/24 or 2001:db8::/32", fields[0])
 	}
 	if p.Addr().Is4In6() {
 		// Clients are looked up unmapped, so a mapped network would never match.
 		if p.Bits() < 96 {
-			return network{}, false, fmt.Errorf("%s holds more than the IPv4-mapped addresses: write IPv4 networks as such", p)
+			return network{}, false, fmt.Errorf("%s has more than IPv4-mapped addresses; write IPv4 networks in IPv4 form", p)
 		}
 		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
 	}
 	if p != p.Masked() {
-		return network{}, false, fmt.Errorf("%s has bits set past its length: write %s", p, p.Masked())
+		return network{}, false, fmt.Errorf("%s has bits set past its length; write %s", p, p.Masked())
 	}
 	if err := Check(fields[1]); err != nil {
 		return network{}, false, err
@@ -115,7 +115,7 @@ func newNets(name string, all []network) (*Nets, error) {
 	})
 	for i := 1; i < len(all); i++ {
 		if a, b := all[i-1], all[i]; a.prefix == b.prefix && a.code != b.code {
-			return nil, fmt.Errorf("%s:%d: %s is %s here and %s in line %d", name, b.line, b.prefix, b.code, a.code, a.line)
+			return nil, fmt.Errorf("%s:%d: %s is %s here but %s in line %d", name, b.line, b.prefix, b.code, a.code, a.line)
 		}
 	}
 	n := &Nets{count: len(all)}

@@ -12,20 +12,20 @@ import (
 
 func TestParseNetsErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"192.0.2.0/24", "nets:1: want a network and a code, for example 192.0.2.0/24 IE, have 1 words"},
+		{"192.0.2.0/24", "nets:1: want a network and a code, such as 192.0.2.0/24 IE, found 1 words"},
 		{"192.0.2.0/24 IE now", "nets:1: want a network and a code"},
 		{"# none\n\nIE 192.0.2.0/24", `nets:3: "IE" is not a network`},
-		{"192.0.2.1 IE", "nets:1: 192.0.2.1 is an address, not a network: write 192.0.2.1/32"},
+		{"192.0.2.1 IE", "nets:1: 192.0.2.1 is an address, not a network; write 192.0.2.1/32"},
 		{"2001:db8::1 IE", "write 2001:db8::1/128"},
 		{"192.0.2.0/33 IE", `nets:1: "192.0.2.0/33" is not a network`},
-		{"192.0.2.1/24 IE", "192.0.2.1/24 has bits set past its length: write 192.0.2.0/24"},
+		{"192.0.2.1/24 IE", "192.0.2.1/24 has bits set past its length; write 192.0.2.0/24"},
 		{"fe80::%eth0/64 IE", "is not a network"},
-		{"::ffff:0:0/95 IE", "write IPv4 networks as such"},
+		{"::ffff:0:0/95 IE", "write IPv4 networks in IPv4 form"},
 		{"192.0.2.0/24 UK", "nets:1: geo code \"UK\" matches no client: write GB"},
-		{"192.0.2.0/24 *", "stands for everybody"},
-		{"10.0.0.0/8 IE\n10.0.0.0/8 US", "nets:2: 10.0.0.0/8 is US here and IE in line 1"},
-		{"::ffff:10.0.0.0/104 DE\n10.0.0.0/8 US", "nets:2: 10.0.0.0/8 is US here and DE in line 1"},
-		{"10.0.0.0/8 IE\n" + strings.Repeat("x", maxNetsLine+1), "nets:2: the line is longer than 4096 octets"},
+		{"192.0.2.0/24 *", "means everywhere"},
+		{"10.0.0.0/8 IE\n10.0.0.0/8 US", "nets:2: 10.0.0.0/8 is US here but IE in line 1"},
+		{"::ffff:10.0.0.0/104 DE\n10.0.0.0/8 US", "nets:2: 10.0.0.0/8 is US here but DE in line 1"},
+		{"10.0.0.0/8 IE\n" + strings.Repeat("x", maxNetsLine+1), "nets:2: line longer than 4096 octets"},
 	} {
 		_, err := ParseNets("nets", strings.NewReader(tt.text))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

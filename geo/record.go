@@ -86,7 +86,7 @@ func eachEntry(
 		return mmdbdata.Cursor{}, err
 	}
 	if m.Size() > maxEntries {
-		return mmdbdata.Cursor{}, mmdbdata.NewInvalidDatabaseError("a record holds a map of %d entries", m.Size())
+		return mmdbdata.Cursor{}, mmdbdata.NewInvalidDatabaseError("a record has a map of %d entries", m.Size())
 	}
 	var seen uint // a bit for each of fields
 	var next mmdbdata.Cursor
@@ -137,7 +137,7 @@ func readFirst(c mmdbdata.Cursor, to *string, field string) (mmdbdata.Cursor, er
 		return mmdbdata.Cursor{}, err
 	}
 	if size, err := list.Size(); err != nil || size > maxEntries {
-		return mmdbdata.Cursor{}, mmdbdata.NewInvalidDatabaseError("a record holds a list of %d entries", size)
+		return mmdbdata.Cursor{}, mmdbdata.NewInvalidDatabaseError("a record has a list of %d entries", size)
 	}
 	var next mmdbdata.Cursor
 	for {

@@ -100,9 +100,9 @@ func TestRefresh(t *testing.T) {
 		{"nothing", func() {}, "IE", "DE", nil},
 		{
 			"renamed into place", func() { replace(t, path, oneCountry(t, "US")) }, "US", "DE",
-			[]string{`info: geo database "` + path + `" reloaded`},
+			[]string{`info: geo database "` + path + `": reloaded`},
 		},
-		{"not a database", func() { replace(t, path, []byte("<html>")) }, "US", "DE", []string{"stays in use: not a complete MaxMind DB file"}},
+		{"not a database", func() { replace(t, path, []byte("<html>")) }, "US", "DE", []string{"cannot read: not a complete MaxMind DB file"}},
 		{"not one either", func() { replace(t, path, []byte("<html><p>")) }, "US", "DE", []string{"not a complete MaxMind DB file"}},
 		{"truncated in place", func() {
 			put(t, path, oneCountry(t, "IE"))
@@ -113,18 +113,18 @@ func TestRefresh(t *testing.T) {
 		{"empty", func() { put(t, path, nil) }, "US", "DE", []string{"the file is empty"}},
 		{
 			"of no use", func() { replace(t, path, encode(t, geotest.Other, geotest.Places())) }, "US", "DE",
-			[]string{"holds neither countries nor AS numbers"},
+			[]string{"has neither countries nor AS numbers"},
 		},
 		{"whole again", func() { put(t, path, oneCountry(t, "JP")) }, "JP", "DE", []string{"info: "}},
 		{
 			"gone", func() { os.Remove(path) }, "JP", "DE",
-			[]string{`geo database "` + path + `" cannot be read, what was loaded before stays in use: no such file`},
+			[]string{`geo database "` + path + `": cannot read: no such file`},
 		},
 		{"a directory instead", func() { os.Mkdir(path, 0o755) }, "JP", "DE", []string{"not a regular file"}},
 		{"back", func() { os.Remove(path); put(t, path, oneCountry(t, "FR")) }, "FR", "DE", []string{"info: "}},
 		{
 			"networks changed", func() { replace(t, nets, []byte("10.0.0.0/9 FR\n")) }, "FR", "FR",
-			[]string{`info: networks file "` + nets + `" reloaded`},
+			[]string{`info: networks file "` + nets + `": reloaded`},
 		},
 		{
 			"networks wrong", func() { replace(t, nets, []byte("10.0.0.0/9 UK\n")) }, "FR", "FR",

@@ -70,10 +70,10 @@ func TestDNSSECZones(t *testing.T) {
 	}{
 		{"block", "example.com", "", "", "no.example.com.", "example.com.", ""},
 		{"part", "example.com", "", "k.example.com", "no.k.example.com.", "example.com.", ""},
-		{"missing", "example.com", "", "example.com k.example.com", "no.k.example.com.", "", "dnssec does not list the zone k.example.com.: "},
-		{"both", "example.com", "example.com k.example.com", "example.com k.example.com", "no.k.example.com.", "k.example.com.", "dnssec lists example.com. and k.example.com., which lies below it: "},
-		{"other", "example.org example.com", "example.com", "", "no.example.org.", "", "dnssec does not list the zone example.org.: "},
-		{"below", "example.com", "k.example.com", "", "no.k.example.com.", "", "dnssec does not list the zone example.com.: "},
+		{"missing", "example.com", "", "example.com k.example.com", "no.k.example.com.", "", "dnssec does not list zone \"k.example.com.\"; "},
+		{"both", "example.com", "example.com k.example.com", "example.com k.example.com", "no.k.example.com.", "k.example.com.", "dnssec lists \"example.com.\" and \"k.example.com.\", which is below it; "},
+		{"other", "example.org example.com", "example.com", "", "no.example.org.", "", "dnssec does not list zone \"example.org.\"; "},
+		{"below", "example.com", "k.example.com", "", "no.k.example.com.", "", "dnssec does not list zone \"example.com.\"; "},
 		{"root", ".", "example.com", "example.com", "no.example.com.", "example.com.", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -47,12 +47,12 @@ func TestSetupErrors(t *testing.T) {
 		line         int
 		want         string
 	}{
-		{"cache", "manifests " + dir, 4, "server block for the root zone with cache: write the zones, as in `kuadrant example.com` or `kuadrant .`, because the cache is bypassed for them"},
-		{"", "", 4, "no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable KUBECONFIG is set"},
-		{"", "ttl 5\nkubeconfig " + dir + "/none\nttl 6", 7, "ttl is given twice in one block"},
+		{"cache", "manifests " + dir, 4, "a server block for the root zone with cache must name the zones, as in `kuadrant example.com` or `kuadrant .`; the cache is bypassed for them"},
+		{"", "", 4, "no objects to read: not in a cluster, and none of kubeconfig, manifests and the variable KUBECONFIG is set"},
+		{"", "ttl 5\nkubeconfig " + dir + "/none\nttl 6", 7, "ttl appears twice in one block"},
 		{"", "ttl 5\nkubeconfig " + dir + "/none", 6, "kubeconfig: stat " + dir + "/none: no such file or directory"},
 		{"", "kubeconfig " + away + "\ncluster a " + away + "\ncluster b " + dir + "/none", 7, "cluster b: stat " + dir + "/none: no such file or directory"},
-		{"", "kubeconfig " + away + "\ncluster a " + away + " nobody {\nwrite-back off\n}", 6, `cluster a: context "nobody" does not exist in ` + away + ": known are c"},
+		{"", "kubeconfig " + away + "\ncluster a " + away + " nobody {\nwrite-back off\n}", 6, `cluster a: no context "nobody" in ` + away + "; want one of c"},
 		{"", "manifests " + dir + "\ngeoip /none.mmdb\nttl 5", 6, `geoip: open geo database "/none.mmdb": no such file or directory`},
 		{"", "manifests " + dir + "\n\ngeoip " + dir, 7, `geoip: open geo database "` + dir + `": not a regular file`},
 		{"", "manifests " + dir + "\ngeoip " + html, 6, `geoip: open geo database "` + html + `"` + notComplete},
@@ -82,7 +82,7 @@ func TestSetupErrors(t *testing.T) {
 // log says at the start what to look at, and where it stands.
 func TestSetupWarnings(t *testing.T) {
 	files := geotest.Write(t, t.TempDir())
-	const nobody = "Corefile:4: the geoip plugin locates nobody without the metadata plugin: write metadata in this server block"
+	const nobody = "Corefile:4: the geoip plugin cannot locate clients without the metadata plugin; add `metadata` to this server block"
 	const noEmail = `Corefile:5: rname "admin.example.com" is not an e-mail address`
 	for _, c := range []struct {
 		server, more string
@@ -93,7 +93,7 @@ func TestSetupWarnings(t *testing.T) {
 		{"geoip " + files.City, "geoip " + files.City, "", "metadata"},
 		{"", "rname admin.example.com", noEmail, "geoip"},
 		{"", "rname admin@example.com", "", "rname"},
-		{"", "publish exmple.com dns", "Corefile:5: publish exmple.com: no zone served here now has this name", "geoip"},
+		{"", "publish exmple.com dns", "Corefile:5: publish exmple.com: no zone of the Corefile has this name", "geoip"},
 		{"", "publish com dns\npublish example.com dns\npublish a.example.com dns", "", "publish"},
 	} {
 		log := boottest.Listen(t)
@@ -118,9 +118,9 @@ func TestSetupGeoLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	boottest.WriteFile(t, files.City, string(country))
-	boottest.WaitFor(t, "reload", func() bool { return log.Has("info", `geo database "`+files.City+`" reloaded`) })
+	boottest.WaitFor(t, "reload", func() bool { return log.Has("info", `geo database "`+files.City+`": reloaded`) })
 	boottest.WriteFile(t, files.City, "<html>")
-	boottest.WaitFor(t, "warning", func() bool { return log.Has("warning", "what was loaded before stays in use") })
+	boottest.WaitFor(t, "warning", func() bool { return log.Has("warning", "keeping the previous one") })
 	if log.Has("warning", "reloaded") {
 		t.Error("the good news is a warning")
 	}
@@ -146,16 +146,16 @@ func TestMisgivings(t *testing.T) {
 	_, key := boottest.NewKey(t, t.TempDir(), "example.com.", 257)
 	db := filepath.Join(t.TempDir(), "db")
 	boottest.WriteFile(t, db, "@ 60 IN SOA ns. root. 1 2 3 4 5\n@ 60 IN NS ns.\n")
-	const outside = "Corefile:4: the zone example.org. lies outside of this server block, which is for example.com.: nobody asks here for its names"
-	const untransferred = "Corefile:4: transfer names other zones than those of kuadrant in this server block, example.com.: these are not transferred"
+	const outside = "Corefile:4: zone \"example.org.\" is outside this server block, which is for example.com.; it gets no queries here"
+	const untransferred = "Corefile:4: transfer lists none of kuadrant's zones in this server block, example.com.; they are not transferred"
 	for _, c := range []struct {
 		zones, server, args, block string
 		want                       string
 	}{
-		{"example.com", "", "", "nameserver ns1", "Corefile:5: nameserver ns1: names in the Corefile are complete, and this one is ns1. at the top level: write ns1.example.com if that is meant, or ns1. if this is"},
+		{"example.com", "", "", "nameserver ns1", "Corefile:5: nameserver ns1: names in the Corefile are absolute, so this is the top-level name ns1.; write ns1.example.com if you mean that, or ns1. to keep it"},
 		{"example.com", "", "", "nameserver ns1.", ""},
 		{".", "", ".", "nameserver ns1 192.0.2.1", ""},
-		{"example.com", "", "", "nameserver ns1.example.org 192.0.2.1", "Corefile:5: nameserver ns1.example.org: no zone served here now contains this name, so its addresses are not served"},
+		{"example.com", "", "", "nameserver ns1.example.org 192.0.2.1", "Corefile:5: nameserver ns1.example.org: no zone of the Corefile contains this name, so its addresses are not served"},
 		{"example.com", "", "", "nameserver ns1.example.org", ""},
 		{"example.com example.org", "", "example.com example.org", "nameserver ns1.example.org 192.0.2.1", ""},
 		{"example.com", "", "example.org", "", outside},
@@ -170,7 +170,7 @@ func TestMisgivings(t *testing.T) {
 		{"example.com", "transfer com {\nto *\n}", "", "", ""},
 		{"example.com", "transfer example.org {\nto *\n}\nfile " + db + " example.com", "", "", ""},
 		{"example.com example.org", "transfer example.org {\nto 192.0.2.1\n}", "example.com example.org", "", ""},
-		{"example.com", "dnssec {\ncache_capacity 100\n}", "", "", "Corefile:6: dnssec has no key: nothing is signed, and who asks for DNSSEC gets NOERROR in place of NXDOMAIN"},
+		{"example.com", "dnssec {\ncache_capacity 100\n}", "", "", "Corefile:6: dnssec has no key; nothing is signed, and queries with DO get NOERROR instead of NXDOMAIN"},
 		{"example.com", "dnssec {\nkey file " + key + "\n}", "", "", ""},
 	} {
 		zones := strings.ReplaceAll(c.zones, " ", ":0 ") + ":0"
@@ -228,7 +228,7 @@ func TestMisgivingsOfTexts(t *testing.T) {
 			}
 			parsed++
 			for _, zone := range block.Outside() {
-				warnings = append(warnings, zone+" lies outside")
+				warnings = append(warnings, "zone \""+zone+"\" is outside")
 			}
 			warnings = append(warnings, block.Warnings...)
 		}

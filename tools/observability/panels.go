@@ -139,7 +139,7 @@ var rows = []row{
 		},
 		{
 			kind: "timeseries", title: "Checks overdue", unit: "s", width: 8,
-			description: "By how much the check of a target that has waited longest is past its time. More than a second is too many checks for this machine, or too many targets that say nothing.",
+			description: "How late the most overdue check is. More than a second is too many checks for this machine, or too many targets that say nothing.",
 			queries:     []query{{"{{instance}}", `max by (instance) (` + plugin + `probe_overdue_seconds{` + servers + `})`}},
 		},
 	}},
