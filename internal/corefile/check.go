@@ -26,7 +26,7 @@ func Check(o *engine.Options) error {
 	}
 	for _, property := range []string{"write-back", "write-rate", "lease"} {
 		if at := o.At(property); at != "" && len(o.Manifests) > 0 {
-			return at.Errorf("%s: objects come from files here (manifests): nothing is written back", property)
+			return at.Errorf("%s: not allowed with manifests: nothing is written back to files", property)
 		}
 	}
 	return checkPublish(o)
@@ -41,7 +41,7 @@ func idlePublish(o *engine.Options) (warnings []string) {
 	for _, line := range o.Publish {
 		fixed := line.Domain[strings.LastIndex(line.Domain, "*.")+1:] // behind the labels * of a pattern
 		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, strings.TrimPrefix(fixed, ".")) }) {
-			warnings = append(warnings, fmt.Sprintf("%s: %s: no zone served here now has this name, contains it or lies in it: the line lets nobody publish, and limits nobody",
+			warnings = append(warnings, fmt.Sprintf("%s: %s: no zone of the Corefile has this name, contains it or lies below it; the line has no effect",
 				o.At(publishKey(line)), strings.Replace(strings.TrimSuffix(publishKey(line), "."), ". types ", " types ", 1)))
 		}
 	}
@@ -59,7 +59,7 @@ func idleAddresses(o *engine.Options) (warnings []string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(addressed)) {
 		if addressed[name] && !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return rdata.IsSubdomain(z.Origin, name) }) {
-			warnings = append(warnings, fmt.Sprintf("%s: nameserver %s: no zone served here now contains this name, so its addresses are not served: they belong into the zone that it lies in",
+			warnings = append(warnings, fmt.Sprintf("%s: nameserver %s: no zone of the Corefile contains this name, so its addresses are not served; add them to the zone that does",
 				o.At(nameserverKey(name)), strings.TrimSuffix(name, ".")))
 		}
 	}

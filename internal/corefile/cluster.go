@@ -13,7 +13,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 )
 
-var errNoBrace = errors.New("the block has no end: write } on a line of its own")
+var errNoBrace = errors.New("the block is not closed; write } on a line of its own")
 
 // cluster reads one more cluster, with its block where it has one.
 func (p *parser) cluster(args []string) error {
@@ -31,7 +31,7 @@ func (p *parser) cluster(args []string) error {
 		return err
 	}
 	if slices.ContainsFunc(p.clusters, func(o engine.Cluster) bool { return o.Name == c.Name }) {
-		return fmt.Errorf("two clusters are called %q: write a name of its own for one of them", c.Name)
+		return fmt.Errorf("two clusters are named %q; rename one of them", c.Name)
 	}
 	p.clustersAt = p.at
 	if p.c.NextArg() { // the brace that begins its block
@@ -53,10 +53,10 @@ func (p *parser) cluster(args []string) error {
 // in override files, and is that of a Secret where it comes from one.
 func checkClusterName(name string) error {
 	if name == engine.LocalCluster {
-		return fmt.Errorf("%q is the name of the main cluster: write another one", engine.LocalCluster)
+		return fmt.Errorf("%q is the name of the main cluster; choose another one", engine.LocalCluster)
 	}
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return wanted([]string{name}, "the name of a cluster (up to 253 of a-z, 0-9, - and .)")
+		return wanted([]string{name}, "a cluster name (up to 253 of a-z, 0-9, - and .)")
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func checkClusterName(name string) error {
 // clusterBlock reads the block of a cluster, whose opening brace was read last.
 func (p *parser) clusterBlock(c *engine.Cluster) error {
 	if p.c.NextArg() {
-		return fmt.Errorf("unexpected %q after {: write it on a line of its own", p.c.Val())
+		return fmt.Errorf("unexpected %q after {; write it on a line of its own", p.c.Val())
 	}
 	seen := make(map[string]bool)
 	for p.c.Next() {
@@ -81,7 +81,7 @@ func (p *parser) clusterBlock(c *engine.Cluster) error {
 			return fmt.Errorf("%s: unexpected %q", name, p.c.Val())
 		}
 		if seen[name] {
-			return fmt.Errorf("%s is given twice in one cluster", name)
+			return fmt.Errorf("%s appears twice in one cluster", name)
 		}
 		seen[name] = true
 		if err := clusterProperty(c, name, args); err != nil {
@@ -105,7 +105,7 @@ func clusterProperty(c *engine.Cluster, name string, args []string) error {
 		}
 		c.WriteBackOff = true
 	default:
-		return errors.New("unknown in a cluster: known are namespaces and write-back")
+		return errors.New("unknown in a cluster; want namespaces or write-back")
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (p *parser) finishClusters() error {
 		return nil
 	}
 	if len(p.clusters) < len(p.cfg.Clusters) {
-		return p.clustersAt.Errorf("cluster: %w: see %s", errDiffers, p.cfg.At("cluster"))
+		return p.clustersAt.Errorf("cluster: %w; see %s", errDiffers, p.cfg.At("cluster"))
 	}
 	slices.SortFunc(p.clusters, func(a, b engine.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	p.cfg.Clusters = p.clusters

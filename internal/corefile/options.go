@@ -54,7 +54,7 @@ func addZone(o *engine.Options, z records.ZoneOptions, at engine.Place) error {
 		return nil
 	}
 	if !reflect.DeepEqual(o.Zones[i], z) {
-		return at.Errorf("zone %s has other settings at %s: answer, ttl, nameserver and rname are equal wherever a zone stands", z.Origin, o.At(key))
+		return at.Errorf("zone %q has other settings at %s; answer, ttl, nameserver and rname must be equal in all blocks of a zone", z.Origin, o.At(key))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func Parse(c *caddy.Controller, cfg *engine.Options) (*Block, error) {
 		}
 		for _, z := range zones {
 			if below, ok := strings.CutPrefix(z, "*."); ok {
-				return nil, p.block.Place.Errorf("zone %q begins with a wildcard, and would have no name but this one: write %q, which stands for all names below it", arg, below)
+				return nil, p.block.Place.Errorf("zone %q begins with a wildcard; write %q, which includes all names below it", arg, below)
 			}
 			p.block.Zones = append(p.block.Zones, z)
 			p.block.ZoneSet[z] = true
@@ -107,16 +107,16 @@ func (p *parser) property(name string) error {
 		return p.at.Errorf("%w", unknownProperty(name))
 	}
 	if p.seen[name] && !repeatable[name] {
-		return p.at.Errorf("%s is given twice in one block", name)
+		return p.at.Errorf("%s appears twice in one block", name)
 	}
 	p.seen[name] = true
 	args := p.c.RemainingArgs()
 	if name != "cluster" && p.c.NextArg() { // only a brace ends the arguments before the line does
-		return p.at.Errorf("%s: unexpected %q: the property has no block of its own", name, p.c.Val())
+		return p.at.Errorf("%s: unexpected %q; the property takes no block", name, p.c.Val())
 	}
 	if err := read(p, args); err != nil {
 		if errors.Is(err, errDiffers) {
-			return p.at.Errorf("%s: %w: see %s", name, err, p.cfg.At(name))
+			return p.at.Errorf("%s: %w; see %s", name, err, p.cfg.At(name))
 		}
 		return p.at.Errorf("%s: %w", name, err)
 	}
@@ -128,7 +128,7 @@ func (p *parser) property(name string) error {
 func (p *parser) finish() (*Block, error) {
 	if n := len(p.dirs); n > 0 {
 		if n < len(p.cfg.Manifests) {
-			return nil, p.manifestsAt.Errorf("manifests: %w: see %s", errDiffers, p.cfg.At("manifests"))
+			return nil, p.manifestsAt.Errorf("manifests: %w; see %s", errDiffers, p.cfg.At("manifests"))
 		}
 		p.cfg.Manifests = p.dirs
 	}

@@ -84,7 +84,7 @@ func (p *parser) manifests(args []string) error {
 		return err
 	}
 	if slices.ContainsFunc(p.dirs, func(o engine.Manifests) bool { return o.Cluster == m.Cluster }) {
-		return fmt.Errorf("two directories for cluster %q: write a name of its own after one of them", m.Cluster)
+		return fmt.Errorf("two directories for cluster %q; write another cluster name after one of them", m.Cluster)
 	}
 	i := len(p.dirs)
 	if all := p.cfg.Manifests; all != nil && (i >= len(all) || all[i] != m) {
@@ -136,7 +136,7 @@ func (p *parser) kinds(args []string) error {
 	for _, a := range args {
 		k, ok := api.ParseKind(a)
 		if !ok {
-			return fmt.Errorf("unknown kind %q: known are %s", a, strings.Join(known, ", "))
+			return fmt.Errorf("unknown kind %q; want one of %s", a, strings.Join(known, ", "))
 		}
 		kinds = append(kinds, k)
 	}
@@ -176,7 +176,7 @@ func (p *parser) override(args []string) error {
 }
 
 func (p *parser) guard(args []string) error {
-	const wants = "DURATION, such as 5m, up to 24h; 0 turns the guard off"
+	const wants = "a DURATION such as 5m, at most 24h, or 0 to turn the guard off"
 	if len(args) != 1 {
 		return wanted(args, wants)
 	}
@@ -248,7 +248,7 @@ func (p *parser) console(args []string) error {
 		for _, name := range args[2:] {
 			host, wrong := api.CanonicalName(name)
 			if wrong != "" || strings.ContainsAny(name, ":*") {
-				return wanted([]string{name}, "a name that the console is reached by, without a port")
+				return wanted([]string{name}, "a hostname of the console, without a port")
 			}
 			c.Hosts += " " + strings.TrimSuffix(host, ".")
 		}
@@ -264,15 +264,15 @@ func (p *parser) console(args []string) error {
 func checkAddress(addr string, token bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {
-		return fmt.Errorf("wanted ADDR as HOST:PORT, such as localhost:8090, found %q", addr)
+		return fmt.Errorf("want ADDR as HOST:PORT, such as localhost:8090, found %q", addr)
 	}
 	ip, err := netip.ParseAddr(host)
 	switch {
 	case host == "localhost", err == nil && ip.Unmap().IsLoopback():
 	case host != "" && err != nil:
-		return fmt.Errorf("wanted an IP address or localhost before the port, found %q", host)
+		return fmt.Errorf("want an IP address or localhost before the port, found %q", host)
 	case !token:
-		return errors.New("the address is not a loopback one: name a file with a token after it, so that not everybody sees the console")
+		return errors.New("not a loopback address; add a token file, or the console is open to everyone")
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func (p *parser) writeBack(args []string) error {
 }
 
 func (p *parser) writeRate(args []string) error {
-	const form = "QPS BURST: requests in a second, and at once, from 1 to 10000"
+	const form = "QPS BURST, requests per second and at once, each from 1 to 10000"
 	if len(args) != 2 {
 		return wanted(args, form)
 	}

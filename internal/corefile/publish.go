@@ -40,7 +40,7 @@ func (p *parser) publish(args []string) error {
 	line := records.Publish{Domain: domain, Types: types}
 	key := publishKey(line)
 	if p.published[key] {
-		return fmt.Errorf("%s is given twice in one block: write all its namespaces in one line", args[0]+written)
+		return fmt.Errorf("%s appears twice in one block; write all its namespaces on one line", args[0]+written)
 	}
 	p.published[key] = true
 	i, known := slices.BinarySearchFunc(p.cfg.Publish, key, func(o records.Publish, key string) int { return cmp.Compare(publishKey(o), key) })
@@ -59,7 +59,7 @@ func publishDomain(text string) (string, error) {
 	domain := strings.ToLower(dns.Fqdn(strings.TrimPrefix(text, "*.")))
 	wild := slices.ContainsFunc(dns.SplitDomainName(domain), func(l string) bool { return strings.Contains(l, "*") && (l != "*" || domain[0] != '_') })
 	if _, ok := dns.IsDomainName(domain); !ok || wild {
-		return "", wanted([]string{text}, "a domain name, which stands for itself and all below it, or one that begins with _, which may have labels *")
+		return "", wanted([]string{text}, "a domain name without wildcards, or one that begins with _, which may have * labels")
 	}
 	return domain, nil
 }
@@ -114,8 +114,8 @@ func checkPublish(o *engine.Options) error {
 				continue
 			}
 			name := cmp.Or(strings.TrimSuffix(zone, "."), ".")
-			return o.At(publishKey(line)).Errorf("publish: %s is a part of the zone %s, and no line says who may publish in the rest of it: "+
-				"write `publish %s *` for every namespace, or `publish %s NAMESPACE...`",
+			return o.At(publishKey(line)).Errorf("publish: %s is only a part of zone %q; say who may publish in the rest: "+
+				"`publish %s *` for every namespace, or `publish %s NAMESPACE...`",
 				strings.TrimSuffix(line.Domain, "."), name, name, name)
 		}
 	}

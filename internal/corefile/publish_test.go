@@ -39,8 +39,8 @@ func TestPublish(t *testing.T) {
 
 // TestCheckPublish (bug A7): lines that are about a part of a zone need one that is about the zone (rule 5.1).
 func TestCheckPublish(t *testing.T) {
-	const says = "Testfile:2 - Error during parsing: publish: api.open.test is a part of the zone open.test, and no line says who may publish in the rest of it: " +
-		"write `publish open.test *` for every namespace, or `publish open.test NAMESPACE...`"
+	const says = "Testfile:2 - Error during parsing: publish: api.open.test is only a part of zone \"open.test\"; say who may publish in the rest: " +
+		"`publish open.test *` for every namespace, or `publish open.test NAMESPACE...`"
 	for _, c := range []struct{ zones, lines, want string }{
 		{"open.test", "publish api.open.test api", says},
 		{"open.test", "publish api.open.test api\npublish x.api.open.test *", says},
@@ -72,17 +72,17 @@ func TestCheckPublish(t *testing.T) {
 
 // TestPublishErrors: what a line publish cannot be.
 func TestPublishErrors(t *testing.T) {
-	const form, domain = "wanted DOMAIN NAMESPACE... [types TYPE...], found ", "wanted a domain name, which stands for itself and all below it, or one that begins with _, which may have labels *, found "
+	const form, domain = "want DOMAIN NAMESPACE... [types TYPE...], found ", "want a domain name without wildcards, or one that begins with _, which may have * labels, found "
 	for line, want := range map[string]string{
 		"a.test":                       form + `"a.test"`,
-		"a.test X":                     `wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found "X"`,
+		"a.test X":                     `want a namespace name (up to 63 of a-z, 0-9 and -), found "X"`,
 		"a.*.test x":                   domain + `"a.*.test"`,
-		"a.test x types":               `wanted types such as A, AAAA or NS, found nothing`,
-		"a.test x types A X":           `wanted a type such as A, AAAA or NS, found "X"`,
+		"a.test x types":               `want types such as A, AAAA or NS, found nothing`,
+		"a.test x types A X":           `want a type such as A, AAAA or NS, found "X"`,
 		"_a.b*.test x":                 domain + `"_a.b*.test"`,
 		"a..test x":                    domain + `"a..test"`,
-		"_a.*.bücher.test x":           `"_a.*.bücher.test" has characters beyond ASCII: write _a.*.xn--bcher-kva.test, the form that is looked up (RFC 5891)`,
-		"a.test x\npublish *.a.test y": "*.a.test is given twice in one block: write all its namespaces in one line",
+		"_a.*.bücher.test x":           `"_a.*.bücher.test" has non-ASCII characters: write _a.*.xn--bcher-kva.test, its ASCII form (RFC 5891)`,
+		"a.test x\npublish *.a.test y": "*.a.test appears twice in one block; write all its namespaces on one line",
 	} {
 		_, err := Parse(caddy.NewTestController("dns", "kuadrant a.test {\npublish "+line+"\n}"), new(engine.Options))
 		if err == nil || !strings.HasSuffix(err.Error(), " - Error during parsing: publish: "+want) {

@@ -47,7 +47,7 @@ func Read(path string) (*Settings, error) {
 	}
 	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("read Corefile: %s is a directory: name the file", path)
+		return nil, fmt.Errorf("read Corefile: %s is a directory; name the file", path)
 	}
 	blocks, err := caddyfile.Parse(path, f, nil) // other plugins' directives are theirs to check
 	if err != nil {
@@ -72,7 +72,7 @@ func Read(path string) (*Settings, error) {
 		}
 	}
 	if len(cfg.Zones) == 0 {
-		return nil, fmt.Errorf("read Corefile: %s has no directive %s: there are no zones to answer for", path, engine.PluginName)
+		return nil, fmt.Errorf("read Corefile: %s has no directive %s, so there are no zones to serve", path, engine.PluginName)
 	}
 	s, err := settingsOf(cfg)
 	if err == nil && len(s.GeoIP) == 0 && s.Nets == "" {

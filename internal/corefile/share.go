@@ -17,13 +17,13 @@ import (
 )
 
 var (
-	errEmptySelector = errors.New("the selector is empty: leave the property out to read all policies")
-	errDiffers       = errors.New("another server block says something else: the setting is for the whole process")
-	errExclude       = errors.New("manifests excludes kubeconfig and cluster: objects come from files or from API servers")
+	errEmptySelector = errors.New("the selector is empty; remove the property to read all policies")
+	errDiffers       = errors.New("differs from another server block; the setting is process-wide")
+	errExclude       = errors.New("manifests excludes kubeconfig and cluster; objects come either from files or from API servers")
 )
 
 func unknownProperty(name string) error {
-	return fmt.Errorf("unknown property %q: known are %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+	return fmt.Errorf("unknown property %q; want one of %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 }
 
 // count checks the number of arguments, none of which may be empty; most < 0 is
@@ -39,7 +39,7 @@ func count(args []string, least, most int, form string) error {
 func checkNamespaces(names []string) error {
 	for _, name := range names {
 		if len(validation.IsDNS1123Label(name)) > 0 {
-			return fmt.Errorf("wanted the name of a namespace (up to 63 of a-z, 0-9 and -), found %q", name)
+			return fmt.Errorf("want a namespace name (up to 63 of a-z, 0-9 and -), found %q", name)
 		}
 	}
 	return nil
@@ -55,9 +55,9 @@ func checkASCII(name string) error {
 
 func wanted(args []string, form string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("wanted %s, found nothing", form)
+		return fmt.Errorf("want %s, found nothing", form)
 	}
-	return fmt.Errorf("wanted %s, found %q", form, strings.Join(args, " "))
+	return fmt.Errorf("want %s, found %q", form, strings.Join(args, " "))
 }
 
 // share sets a process-wide setting, unless another block has set it otherwise.
@@ -93,7 +93,7 @@ func newManifests(dir string, cluster []string) (engine.Manifests, error) {
 	}
 	m.Cluster = strings.ToValidUTF8(m.Cluster, "\uFFFD") // it goes into JSON, for people and on disk
 	if m.Cluster == "" || strings.ContainsAny(m.Cluster, "/ ") || m.Cluster == "." || m.Cluster == ".." {
-		return m, fmt.Errorf("%q cannot name a cluster: write a name after the directory", m.Cluster)
+		return m, fmt.Errorf("%q is not a cluster name; write one after the directory", m.Cluster)
 	}
 	info, err := os.Stat(m.Dir)
 	if err != nil {

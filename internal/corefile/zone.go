@@ -72,7 +72,7 @@ func (p *parser) nameserver(args []string) error {
 			return wanted([]string{a}, "an IP address")
 		}
 		if addr = addr.Unmap(); !reachable(addr) {
-			return wanted([]string{a}, "an address that resolvers can send queries to")
+			return wanted([]string{a}, "an address that resolvers can query")
 		}
 		ns.Addresses = append(ns.Addresses, addr)
 	}
@@ -82,11 +82,11 @@ func (p *parser) nameserver(args []string) error {
 			continue
 		}
 		if inside = true; len(ns.Addresses) == 0 {
-			return fmt.Errorf("%s lies in the zone %s and has no address: write its addresses after its name", ns.Name, zone)
+			return fmt.Errorf("%s is in zone %q and has no address; write its addresses after its name", ns.Name, zone)
 		}
 	}
 	if !inside && !strings.Contains(args[0], ".") && len(p.block.Zones) > 0 {
-		p.block.Warnings = append(p.block.Warnings, fmt.Sprintf("%s: nameserver %s: names in the Corefile are complete, and this one is %s at the top level: write %s if that is meant, or %s if this is",
+		p.block.Warnings = append(p.block.Warnings, fmt.Sprintf("%s: nameserver %s: names in the Corefile are absolute, so this is the top-level name %s; write %s if you mean that, or %s to keep it",
 			p.at, args[0], ns.Name, args[0]+"."+strings.TrimSuffix(p.block.Zones[0], "."), ns.Name))
 	}
 	if len(ns.Addresses) > 0 {
@@ -113,12 +113,12 @@ func (p *parser) rname(args []string) error {
 		return wanted(args, "an e-mail address such as admin@example.com")
 	}
 	p.block.Warnings = append(p.block.Warnings, fmt.Sprintf(
-		"%s: rname %q is not an e-mail address such as admin@example.com: the SOA has hostmaster and the zone in its place", p.at, p.email))
+		"%s: rname %q is not an e-mail address such as admin@example.com; the SOA has hostmaster and the zone's name instead", p.at, p.email))
 	return nil
 }
 
 func (p *parser) ownerTXT(args []string) error {
-	const wants = "PREFIX, which names begin with: letters, digits, hyphens, underscores and dots, such as _owner-"
+	const wants = "a PREFIX of letters, digits, hyphens, underscores and dots, such as _owner-"
 	if len(args) != 1 || strings.Trim(strings.ToLower(args[0]), "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" || strings.Contains(args[0], "..") || strings.HasPrefix(args[0], ".") {
 		return wanted(args, wants)
 	}
