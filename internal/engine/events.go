@@ -86,7 +86,7 @@ func whose(own map[records.Object]bool, o records.Object) string {
 	})
 	text := " of " + first.Kind + " " + first.Name
 	if first.Cluster != o.Cluster {
-		text += " of cluster " + first.Cluster
+		text += " in cluster " + first.Cluster
 	}
 	return text
 }

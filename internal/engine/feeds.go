@@ -64,7 +64,7 @@ func (a *clusters) begin(f *feed) {
 	a.done.Go(func() {
 		err := f.source.Run(ctx, func(c *api.Cluster) { a.take(f, c) })
 		if err != nil && ctx.Err() == nil {
-			a.log.Errorf("reading %s has ended: %v", f.source.Name(), err)
+			a.log.Errorf("%s: reading stopped: %v; restart the server", f.source.Name(), err)
 		}
 	})
 }

@@ -47,9 +47,9 @@ func (g *guard) say(s *guardStep) {
 			s.in.Name, lossesText(s.losses), s.held.Add(g.period).UTC().Format("15:04:05 UTC"), len(s.missing))
 	case s.was.held.IsZero() || !s.held.IsZero():
 	case s.expired > 0:
-		g.log.Warningf("cluster %q: withdrawing the names of %d objects: still missing after %v", s.in.Name, s.expired, g.period)
+		g.log.Warningf("cluster %q: withdrawing the names of %d objects, still missing after %v", s.in.Name, s.expired, g.period)
 	default:
-		g.log.Infof("cluster %q: no names are held any more", s.in.Name)
+		g.log.Infof("cluster %q: names are no longer held", s.in.Name)
 	}
 }
 
@@ -77,6 +77,6 @@ func (g *guard) noteReload(prev, snap *records.Snapshot, steps []*guardStep) {
 	losses := prev.Losses(snap)
 	maps.DeleteFunc(losses, func(_ string, l records.Loss) bool { return !l.Exceeds(lossShare) })
 	if len(losses) > 0 {
-		g.log.Warningf("reload: the configuration takes away %s; they are not held. To have them back, undo the change and reload", lossesText(losses))
+		g.log.Warningf("reload: the configuration removes %s; they are not held. To restore them, undo the change and reload", lossesText(losses))
 	}
 }

@@ -66,7 +66,7 @@ func restConfig(cfg *Options) (c *rest.Config, namespace string, err error) {
 	const variable = clientcmd.RecommendedConfigPathEnvVar
 	env := os.Getenv(variable)
 	if env == "" {
-		return nil, "", at.Errorf("no objects to read: not in a cluster, and neither kubeconfig, manifests nor the variable %s is set", variable)
+		return nil, "", at.Errorf("no objects to read: not in a cluster, and none of kubeconfig, manifests and the variable %s is set", variable)
 	}
 	if c, namespace, err = loadKubeconfig(filepath.SplitList(env), ""); err != nil {
 		return nil, "", at.Errorf("variable %s is %q: %w", variable, env, err)
@@ -91,11 +91,11 @@ func loadKubeconfig(files []string, context string) (c *rest.Config, namespace s
 				return nil, "", err
 			}
 		}
-		return nil, "", fmt.Errorf("no cluster in %s: name a kubeconfig, such as kubectl uses", names)
+		return nil, "", fmt.Errorf("no cluster in %s; name a kubeconfig such as kubectl uses", names)
 	case used == "":
-		return nil, "", fmt.Errorf("no current context in %s: set one with kubectl config use-context, or name one after the file (known are %s)", names, known)
+		return nil, "", fmt.Errorf("no current context in %s; set one with `kubectl config use-context`, or name one after the file: %s", names, known)
 	case all.Contexts[used] == nil:
-		return nil, "", fmt.Errorf("context %q does not exist in %s: known are %s", used, names, known)
+		return nil, "", fmt.Errorf("no context %q in %s; want one of %s", used, names, known)
 	}
 	// The deferred loader would take the pod's service account in place of files
 	// that say nothing.

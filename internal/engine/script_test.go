@@ -175,7 +175,7 @@ func init() {
 		"unsaid": func(w *world, _ []string) { w.check(w.said(w.text()), 0) },
 		"problem": func(w *world, words []string) {
 			w.e.mu.Lock()
-			got, want := w.e.problems["Secret dns/"+words[0]+", which names a cluster"], strings.Join(words[1:], " ")
+			got, want := w.e.problems["cluster Secret dns/"+words[0]], strings.Join(words[1:], " ")
 			w.e.mu.Unlock()
 			if !strings.Contains(got, want) || want == "" && got != "" {
 				w.check(got, want)
@@ -450,7 +450,7 @@ func (w *world) showSecrets(words []string) {
 		case strings.HasSuffix(name, "!"):
 			of = &source.Remote{Name: of.Name, Secret: of.Secret, Missing: true}
 		case strings.HasSuffix(name, "?"):
-			of.Config, of.Fault = nil, "it has no key kubeconfig"
+			of.Config, of.Fault = nil, "no key kubeconfig"
 		}
 		switch pools {
 		case "":

@@ -95,7 +95,7 @@ func (a *clusters) followSecrets() {
 	follow := s.follow
 	a.done.Go(func() {
 		if err := follow(ctx, func(all []*source.Remote) { a.setSecrets(ctx, all) }); err != nil && ctx.Err() == nil {
-			a.log.Errorf("following the Secrets that name clusters has ended: %v", err)
+			a.log.Errorf("cluster Secrets: watching stopped: %v; restart the server", err)
 			a.setSecrets(ctx, nil)
 		}
 	})
@@ -119,7 +119,7 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 }
 
 // missing is what is wrong with a Secret that is missing.
-const missing = "missing from a list without a DELETE event: restore it, or release its cluster with `guard 0` and a reload"
+const missing = "missing from a list without a DELETE event; restore it, or release its cluster with `guard 0` and a reload"
 
 // left returns how long a missing Secret counts as one that cannot be used.
 func (s *secrets) left(name string) time.Duration { return s.guard - time.Since(s.missing[name]) }
@@ -174,7 +174,7 @@ func (a *clusters) applySecrets() {
 		of := wanted[name]
 		f := s.open(of)
 		f.of, f.same, f.selection = of, feedSettings{text: s.same.text}, a.selection
-		a.log.Infof("cluster %q: Secret %s names it: reading it from %s", name, of.Secret, of.Config.Host)
+		a.log.Infof("cluster %q: reading it from %s, as Secret %s says", name, of.Secret, of.Config.Host)
 		a.recognize(f)
 		a.feeds = append(a.feeds, f)
 		a.begin(f)
@@ -236,7 +236,7 @@ func (a *clusters) leaveSecret(c *cluster) {
 		}
 	case a.mayBeNamed(c) || len(c.awaits) > 0:
 	default:
-		a.log.Infof("cluster %q: removed: no Secret names it", name)
+		a.log.Infof("cluster %q: removed: no Secret for it is left", name)
 	}
 }
 
@@ -267,19 +267,19 @@ func (a *clusters) chooseSecrets() (wanted map[string]*source.Remote) {
 	for _, of := range append(slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return !isRead(of) }), others...) {
 		switch was := a.reads(of.Name); {
 		case a.reserved(of.Name):
-			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which goes first: give the Secret another name", of.Name)
+			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which takes precedence; rename the Secret", of.Name)
 		case of.Fault != "" && was != nil:
-			s.faults[of.Secret] = of.Fault + "; the cluster is read as before"
+			s.faults[of.Secret] = of.Fault + "; still reading the cluster with the previous settings"
 			as := *was.of
 			as.Pools = of.Pools // which counts at once
 			wanted[of.Name] = &as
 		case of.Fault != "":
 			s.faults[of.Secret], s.unusable[of.Name] = of.Fault, of
 			if a.heard(of.Name) {
-				s.faults[of.Secret] += "; the cluster is answered for as it was, and not read"
+				s.faults[of.Secret] += "; not reading the cluster, and answering with its last objects"
 			}
 		case len(wanted) == maxSecrets:
-			s.faults[of.Secret], s.unusable[of.Name] = fmt.Sprintf("there are %d such clusters already, which is the most", maxSecrets), of
+			s.faults[of.Secret], s.unusable[of.Name] = fmt.Sprintf("only %d clusters are read from Secrets", maxSecrets), of
 		default:
 			wanted[of.Name] = of
 			if of.Warning != "" {
@@ -300,7 +300,7 @@ func (a *clusters) heard(name string) bool {
 func (a *clusters) note() {
 	problems, waiting := make(map[string]string), false
 	for secret, fault := range a.secrets.faults {
-		problems["Secret "+secret+", which names a cluster"] = fault
+		problems["cluster Secret "+secret] = fault
 	}
 	var servers []string
 	for _, k := range a.known {
@@ -309,17 +309,17 @@ func (a *clusters) note() {
 		}
 	}
 	for _, f := range a.feeds {
-		subject, does := "cluster "+strconv.Quote(f.name), "it stands by for it"
+		subject, does := "cluster "+strconv.Quote(f.name), "standing by"
 		if f.of != nil {
-			subject = "Secret " + f.of.Secret + ", which names a cluster"
+			subject = "cluster Secret " + f.of.Secret
 			servers = append(servers, hostOf(f.of.Config.Host))
 			waiting = waiting || !a.heard(f.name)
 		}
 		if feeds := a.feedsOf(f.uid); len(feeds) > 0 && feeds[0] != f && problems[subject] == "" {
 			if f.of != nil && feeds[0].of == nil {
-				does = "it is not used"
+				does = "not used"
 			}
-			problems[subject] = fmt.Sprintf("it is cluster %q too (same UID of kube-system): %s", feeds[0].name, does)
+			problems[subject] = fmt.Sprintf("same cluster as %q (UID of kube-system): %s", feeds[0].name, does)
 		}
 	}
 	for _, subject := range slices.Sorted(maps.Keys(problems)) {

@@ -73,7 +73,7 @@ func TestSecretsRefused(t *testing.T) {
 		}
 		s.show([]*source.Remote{})
 		s.show(all)
-		if r.said("Secret dns/local, which names a cluster: the Corefile has") != 1 || r.said("Secret dns/c100, which names a cluster: there are 100 such clusters") != 1 {
+		if r.said("cluster Secret dns/local: the Corefile has") != 1 || r.said("cluster Secret dns/c100: only 100 clusters") != 1 {
 			t.Errorf("said %q", r.log)
 		}
 		s.show(append(all[:1:1], all[2:]...))

@@ -96,7 +96,7 @@ func (e *Engine) readSecrets(config *rest.Config, sel source.Selection, as Writi
 			sel.Pools = of.Pools
 			f, err := e.newFeed(of.Name, of.Config, sel, as, false)
 			if err != nil {
-				e.log.Errorf("cluster %q: nothing is written back: %v", of.Name, err)
+				e.log.Errorf("cluster %q: cannot write back: %v", of.Name, err)
 				f, _ = e.newFeed(of.Name, of.Config, sel, Writing{Mode: "off"}, false)
 			}
 			return f

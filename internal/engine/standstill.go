@@ -27,7 +27,7 @@ func (e *Engine) tellStandstill(snap *records.Snapshot, now time.Time) {
 		switch {
 		case since.IsZero():
 			if s.told[origin] {
-				e.log.Infof("zone %q: SOA and transfers follow the answers again, serial %d", origin, z.Serial())
+				e.log.Infof("zone %q: SOA and transfers are current again, serial %d", origin, z.Serial())
 			}
 		case wait > 0:
 			if next == 0 || wait < next {
@@ -35,8 +35,8 @@ func (e *Engine) tellStandstill(snap *records.Snapshot, now time.Time) {
 			}
 		default:
 			if told[origin] = true; !s.told[origin] {
-				e.log.Warningf("zone %q: SOA and transfers stand still since %s, serial %d: the serial of what has changed is not kept. "+
-					"Answers are not affected. Look at the leader and the API server of cluster %q",
+				e.log.Warningf("zone %q: SOA and transfers stuck since %s at serial %d: no writer has stored a newer serial. "+
+					"Answers are not affected. Check the leader and the API server of cluster %q",
 					origin, since.UTC().Format(time.RFC3339), z.Serial(), snap.Objects().Keeper)
 			}
 		}

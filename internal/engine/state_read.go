@@ -112,7 +112,7 @@ func (e *Engine) resume() {
 		e.known = append(e.known, k)
 		until := one.Identity + " can be listed"
 		if k.bySecret {
-			until = "the Secret that names it has been read and " + until
+			until = "its Secret has been read and " + until
 		}
 		e.log.Infof("cluster %q: answering from the state of %s until %s", one.Name, one.Heard.Format(time.RFC3339), until)
 	}

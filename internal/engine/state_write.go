@@ -98,7 +98,7 @@ func (k *stateWriter) save(stopped bool) bool {
 	}
 	for _, object := range left {
 		if !slices.Contains(k.left, object) {
-			k.of.log.Warningf("state: leaving out %s: too long; a start without the API server does not answer for it", object)
+			k.of.log.Warningf("state: leaving out %s: too long; a start without the API server will not answer for it", object)
 		}
 	}
 	k.left = left

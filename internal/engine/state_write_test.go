@@ -66,15 +66,15 @@ func TestStateIsWrittenSoon(t *testing.T) {
 // TestStateNotUsed: a file that cannot be used is said to be so in one line, and written anew.
 func TestStateNotUsed(t *testing.T) {
 	for want, damage := range map[string]func([]byte) []byte{
-		"it is damaged: its checksum is another one; starting without": func(text []byte) []byte { text[len(text)-3] ^= 1; return text },
-		"it is damaged: its first line is not what was written; starting without": func(text []byte) []byte {
+		"damaged: checksum mismatch; starting without": func(text []byte) []byte { text[len(text)-3] ^= 1; return text },
+		"damaged: the first line has changed; starting without": func(text []byte) []byte {
 			return []byte(strings.Replace(string(text), `"runs":0`, `"runs":1`, 1))
 		},
-		"it is damaged: ": func(text []byte) []byte { return text[:len(text)/2] },
-		"it has the form of a newer version of this server: 9, and this one reads up to 2": func(text []byte) []byte {
+		"damaged: ": func(text []byte) []byte { return text[:len(text)/2] },
+		"written by a newer version of this server: format 9, while this one reads up to 2": func(text []byte) []byte {
 			return []byte(strings.Replace(string(text), `"kuadrant-state":2`, `"kuadrant-state":9`, 1))
 		},
-		"it is no state of this server": func([]byte) []byte { return nil },
+		"not a state file of this server": func([]byte) []byte { return nil },
 	} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {

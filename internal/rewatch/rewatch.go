@@ -23,7 +23,7 @@ import (
 )
 
 // ErrSetBack marks the error of a watch that may not go on, as the API server has an older state.
-var ErrSetBack = errors.New("the API server has been put back to an older state")
+var ErrSetBack = errors.New("the API server was restored to an older state")
 
 // ListWatch returns what one reflector lists and watches with. list and begin are the requests; a list that is made before a
 // watch, for the version that the server is at, is given up after within. noted is told how each list and each watch went;
@@ -78,7 +78,7 @@ func (c *check) resume(ctx context.Context, options *metav1.ListOptions) error {
 		return err
 	}
 	if now := m.GetResourceVersion(); Older(now, options.ResourceVersion) {
-		return fmt.Errorf("%w: it is at version %s, and %s has been read; everything is listed anew", ErrSetBack, now, options.ResourceVersion)
+		return fmt.Errorf("%w: it is at version %s, but %s was read; listing everything again", ErrSetBack, now, options.ResourceVersion)
 	}
 	return nil
 }

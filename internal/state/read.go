@@ -20,10 +20,10 @@ import (
 
 // Errors of Read. Its others say which line cannot be read.
 var (
-	ErrNotState = errors.New("it is no state of this server")
-	ErrNewer    = errors.New("it has the form of a newer version of this server")
-	ErrSum      = errors.New("it is damaged: its checksum is another one")
-	ErrLine     = errors.New("it is damaged: its first line is not what was written")
+	ErrNotState = errors.New("not a state file of this server")
+	ErrNewer    = errors.New("written by a newer version of this server")
+	ErrSum      = errors.New("damaged: checksum mismatch")
+	ErrLine     = errors.New("damaged: the first line has changed")
 )
 
 // Read returns what the file in dir holds; an error that wraps fs.ErrNotExist where there is
@@ -39,7 +39,7 @@ func Read(dir string) (*Contents, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no file")
+		return nil, errors.New("not a file")
 	}
 	return read(file, info.Size())
 }
@@ -47,14 +47,14 @@ func Read(dir string) (*Contents, error) {
 // read reads a file of a size.
 func read(file io.ReaderAt, size int64) (*Contents, error) {
 	if size > maxSize {
-		return nil, fmt.Errorf("it has %d octets, where %d are the most", size, maxSize)
+		return nil, fmt.Errorf("%d octets, more than the %d allowed", size, maxSize)
 	}
 	h, err := readHeader(io.NewSectionReader(file, 0, headerSize))
 	if err != nil {
 		return nil, err
 	}
 	if follow := size - headerSize; h.Size != follow {
-		return nil, fmt.Errorf("it is damaged: %d octets follow its first line, which says %d", follow, h.Size)
+		return nil, fmt.Errorf("damaged: %d octets follow the first line, which says %d", follow, h.Size)
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(file, headerSize, h.Size)); err != nil {
@@ -74,7 +74,7 @@ func read(file io.ReaderAt, size int64) (*Contents, error) {
 		}
 	}
 	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d: it has more than %d octets", number+1, maxLine)
+		return nil, fmt.Errorf("line %d: more than %d octets", number+1, maxLine)
 	} else if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func readHeader(in io.Reader) (h header, err error) {
 	// The form of a newer version may be any, but for the beginning.
 	var form int
 	if err := json.NewDecoder(bytes.NewReader(text[len(beginning):])).Decode(&form); err == nil && form > version {
-		return h, fmt.Errorf("%w: %d, and this one reads up to %d", ErrNewer, form, version)
+		return h, fmt.Errorf("%w: format %d, while this one reads up to %d", ErrNewer, form, version)
 	}
 	if json.Unmarshal(text, &h) != nil || h.Version != version || h.Runs < 0 {
 		return h, ErrLine
@@ -127,7 +127,7 @@ func newReader(h header) *reader {
 func (r *reader) line(line []byte) error {
 	name, value, ok := member(line)
 	if !ok {
-		return errors.New("it is no object with one member")
+		return errors.New("not an object with one member")
 	}
 	switch name {
 	case "cluster":
@@ -138,7 +138,7 @@ func (r *reader) line(line []byte) error {
 			return err
 		}
 		if l.Owner.Kind >= api.NumKinds {
-			return fmt.Errorf("there is no kind %d", l.Owner.Kind)
+			return fmt.Errorf("unknown kind %d", l.Owner.Kind)
 		}
 		r.owners[l.Name] = l.Owner
 		return nil
@@ -152,7 +152,7 @@ func (r *reader) line(line []byte) error {
 		return put(value, func(kind string) error {
 			k, ok := api.ParseKind(kind)
 			if !ok {
-				return fmt.Errorf("there is no kind %.64q", kind)
+				return fmt.Errorf("unknown kind %.64q", kind)
 			}
 			r.lacks[k] = true
 			return nil
@@ -252,13 +252,13 @@ func (r *reader) object(name string, value []byte) error {
 	bare, octets := strings.CutSuffix(name, " octets")
 	k, ok := api.ParseKind(bare)
 	if !ok {
-		return fmt.Errorf("there is no kind %.64q", bare)
+		return fmt.Errorf("unknown kind %.64q", bare)
 	}
 	if r.left {
 		return nil
 	}
 	if r.cluster == nil {
-		return fmt.Errorf("the %s stands before any cluster", k)
+		return fmt.Errorf("%s before any cluster", k)
 	}
 	if octets { // in the first edition's form for what is not UTF-8
 		r.lacks[k] = true

@@ -106,7 +106,7 @@ func (h header) encode() ([]byte, error) {
 		return nil, err
 	}
 	if len(text) >= headerSize {
-		return nil, fmt.Errorf("a first line of %d octets, where %d are the most", len(text), headerSize-1)
+		return nil, fmt.Errorf("first line of %d octets, more than the %d allowed", len(text), headerSize-1)
 	}
 	line := bytes.Repeat([]byte{' '}, headerSize)
 	copy(line, text)

@@ -221,20 +221,20 @@ func TestRefused(t *testing.T) {
 		{strings.Repeat(" ", 1000), ErrNotState.Error()},
 		{`{"kuadrant-state":0}` + "\n", ErrLine.Error()},
 		{first(header{Version: version, Runs: -1}), ErrLine.Error()},
-		{`{"kuadrant-state":3,"form":"another"}` + "\nwhatever", ErrNewer.Error() + ": 3, and this one reads up to 2"},
-		{`{"kuadrant-state":3}` + "\n", ErrNewer.Error() + ": 3, and this one reads up to 2"},
-		{first(header{Version: version, Size: 1}), "it is damaged: 0 octets follow its first line, which says 1"},
+		{`{"kuadrant-state":3,"form":"another"}` + "\nwhatever", ErrNewer.Error() + ": format 3, while this one reads up to 2"},
+		{`{"kuadrant-state":3}` + "\n", ErrNewer.Error() + ": format 3, while this one reads up to 2"},
+		{first(header{Version: version, Size: 1}), "damaged: 0 octets follow the first line, which says 1"},
 		{first(header{Version: version, Size: 1}) + "x", ErrSum.Error()},
-		{summed("x\n"), "line 2: it is no object with one member"},
-		{summed("{\"pod\":{}}\n"), `line 2: there is no kind "pod"`},
-		{summed("{\"Gateway\":{}}\n"), "line 2: the Gateway stands before any cluster"},
+		{summed("x\n"), "line 2: not an object with one member"},
+		{summed("{\"pod\":{}}\n"), `line 2: unknown kind "pod"`},
+		{summed("{\"Gateway\":{}}\n"), "line 2: Gateway before any cluster"},
 		{summed("{\"cluster\":{}}\n"), "line 2: a cluster without a name or UID"},
 		{summed("{\"cluster\":{\"more\":1}}\n"), `line 2: json: unknown field "more"`},
 		{summed("{\"serial\":{}} {}\n"), "line 2: more than one value"},
 		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\",\"listings\":{\"Pod\":{\"state\":\"listed\"}}}}\n"), `line 2: kind "Pod" is "listed"`},
-		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\"}}\n{\"Gateway\":{\"Name\":\"n/g\"}}\n"), `line 3: read Gateway: the object "n/g" of cluster "" is none of cluster "c"`},
-		{summed("{\"owner\":{\"owner\":{\"Kind\":200}}}\n"), "line 2: there is no kind 200"},
-		{summed("{\"health\":\"" + strings.Repeat("x", 2*maxLine) + "\"}\n"), fmt.Sprintf("line 2: it has more than %d octets", maxLine)},
+		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\"}}\n{\"Gateway\":{\"Name\":\"n/g\"}}\n"), `line 3: read Gateway: object "n/g" is in cluster "", not in cluster "c"`},
+		{summed("{\"owner\":{\"owner\":{\"Kind\":200}}}\n"), "line 2: unknown kind 200"},
+		{summed("{\"health\":\"" + strings.Repeat("x", 2*maxLine) + "\"}\n"), fmt.Sprintf("line 2: more than %d octets", maxLine)},
 	} {
 		_, err := read(strings.NewReader(c.text), int64(len(c.text)))
 		if err == nil || err.Error() != c.want {
@@ -285,7 +285,7 @@ func TestSizes(t *testing.T) {
 	if err := file.Truncate(maxSize + 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(dir); err == nil || err.Error() != "it has 1073741825 octets, where 1073741824 are the most" {
+	if _, err := Read(dir); err == nil || err.Error() != "1073741825 octets, more than the 1073741824 allowed" {
 		t.Error(err)
 	}
 	c := &api.Cluster{Name: "c", UID: "u", Listings: [api.NumKinds]api.Listing{api.Listed, api.Listed}}
@@ -334,7 +334,7 @@ func TestWriteFails(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, Name), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(dir); err == nil || err.Error() != "it is no file" {
+	if _, err := Read(dir); err == nil || err.Error() != "not a file" {
 		t.Error(err)
 	}
 }

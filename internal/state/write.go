@@ -20,7 +20,7 @@ import (
 )
 
 // ErrTooLarge is the error where all that there is to keep would not be read again.
-var ErrTooLarge = errors.New("more than 1 GiB would have to be written")
+var ErrTooLarge = errors.New("larger than 1 GiB")
 
 // temporary begins the names of files that are being written.
 const temporary = "." + Name + "."
@@ -245,7 +245,7 @@ func (w *writer) member(name string, value any) error {
 	}
 	w.line.Write(text)
 	if w.line.Len() >= maxLine {
-		return fmt.Errorf("write %s: a line of %d octets, where %d are the most", name, w.line.Len(), maxLine)
+		return fmt.Errorf("write %s: a line of %d octets, more than the %d allowed", name, w.line.Len(), maxLine)
 	}
 	return w.end()
 }

@@ -22,7 +22,7 @@ type File struct {
 }
 
 // ErrChanging is Read's error where somebody writes to the file meanwhile.
-var ErrChanging = errors.New("the file changes while it is read")
+var ErrChanging = errors.New("the file changed while it was read")
 
 // Found is what a look at a file found.
 type Found uint8
@@ -115,7 +115,7 @@ func (f *File) read() ([]byte, os.FileInfo, error) {
 		return nil, nil, Bare(err)
 	}
 	if size := info.Size(); size > f.MaxSize {
-		return nil, info, fmt.Errorf("the file has %d octets, more than the %d that are read", size, f.MaxSize)
+		return nil, info, fmt.Errorf("%d octets, more than the %d allowed", size, f.MaxSize)
 	}
 	data := make([]byte, info.Size())
 	if _, err := io.ReadFull(file, data); err == io.ErrUnexpectedEOF || err == io.EOF {
