@@ -82,11 +82,11 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 	case o == nil:
 		return w.tell(ref, "create", w.apply(ctx, p))
 	case !o.child(), o.ownerUID != c.Owner.UID && w.unread(says, o.owner):
-		whose := "is somebody else's; rename either"
+		whose := "was not made by this server; rename one of them"
 		if o.child() {
-			whose = fmt.Sprintf("belongs to %s %s, and that is not read here; it is taken for somebody else's", o.owner.Kind, o.owner.Name)
+			whose = fmt.Sprintf("belongs to %s %s, which is not read here", o.owner.Kind, o.owner.Name)
 		}
-		w.told.once(about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: there is one of that name already, which %s",
+		w.told.once(about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: an object of that name exists and %s",
 			c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, whose)
 		return nil
 	case o.deleting:
@@ -140,7 +140,7 @@ func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	}
 	w.told.result(verb+" "+resource, attempt{
 		doing: fmt.Sprintf("%s %s", verb, resource),
-		grant: fmt.Sprintf("the verbs create, patch and delete on %s and patch on its status, or write the property `write-back off`", resource),
+		grant: fmt.Sprintf("the verbs create, patch and delete on %s and patch on its status, or set `write-back off`", resource),
 	}, err)
 	return err
 }

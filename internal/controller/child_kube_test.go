@@ -72,10 +72,10 @@ func TestEditedChildIsReported(t *testing.T) {
 	until(t, "record", func() bool { return strings.Contains(text(), "192.0.2.1") })
 	r.rests()
 	r.contest("gw-a")
-	until(t, "word of it", func() bool { return len(r.logged("left alone")) > 0 })
+	until(t, "word of it", func() bool { return len(r.logged("leaving it alone")) > 0 })
 	r.rests()
-	if !strings.Contains(text(), "192.0.2.66") || len(r.logged("left alone")) != 1 {
-		t.Errorf("it is %s; %v", text(), r.logged("left alone"))
+	if !strings.Contains(text(), "192.0.2.66") || len(r.logged("leaving it alone")) != 1 {
+		t.Errorf("it is %s; %v", text(), r.logged("leaving it alone"))
 	}
 }
 
@@ -115,7 +115,7 @@ func TestTwoSelectionsOfOneName(t *testing.T) {
 	red.rests()
 	first := red.uid("gw-x")
 	blue.start()
-	until(t, "word of it", func() bool { return len(blue.logged("somebody else's")) > 0 || red.uid("gw-x") != first })
+	until(t, "word of it", func() bool { return len(blue.logged("an object of that name exists")) > 0 || red.uid("gw-x") != first })
 	blue.rests()
 	if red.uid("gw-x") != first {
 		t.Errorf("it is another one now: %v and %v were written", red.writes(), blue.writes())

@@ -78,7 +78,7 @@ var quiet klog.Logger
 func (l *lease) run(ctx context.Context, lead func(context.Context)) {
 	for ctx.Err() == nil {
 		if err := l.term(ctx, lead); err != nil {
-			l.w.told.warn("no election is possible, nothing is written: %v", err)
+			l.w.told.warn("cannot elect a writer: %v; nothing is written", err)
 			return
 		}
 	}
@@ -204,7 +204,7 @@ func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew fun
 func (l *lease) what(verb string) attempt {
 	return attempt{
 		doing: fmt.Sprintf("%s lease %s/%s", verb, l.w.opts.Namespace, l.w.opts.Lease),
-		grant: fmt.Sprintf("the verbs get, create and update on leases.coordination.k8s.io in namespace %s, or write the property "+
+		grant: fmt.Sprintf("the verbs get, create and update on leases.coordination.k8s.io in namespace %s, or set "+
 			"`write-back off`", l.w.opts.Namespace),
 	}
 }

@@ -72,15 +72,15 @@ func ownerLine(key string, o api.Owner) string {
 func parseOwner(line string) (key string, o api.Owner, err error) {
 	words := strings.Fields(line)
 	if len(words) < 5 {
-		return "", o, fmt.Errorf("%d words, want five or more", len(words))
+		return "", o, fmt.Errorf("%d words, want at least five", len(words))
 	}
 	kind, ok := api.ParseKind(words[2])
 	if !ok {
-		return "", o, fmt.Errorf("no kind %.64q is known", words[2])
+		return "", o, fmt.Errorf("unknown kind %.64q", words[2])
 	}
 	o = api.Owner{Cluster: words[1], Kind: kind, Name: words[3]}
 	if ns, name, ok := strings.Cut(o.Name, "/"); !ok || ns == "" || name == "" {
-		return "", o, fmt.Errorf("%.64q is no namespace/name", o.Name)
+		return "", o, fmt.Errorf("%.64q is not a namespace/name", o.Name)
 	}
 	if words[4] != noUID {
 		o.UID = words[4]
@@ -111,7 +111,7 @@ func parseSerial(line string) (origin string, k api.Kept, err error) {
 	}
 	serial, err := strconv.ParseUint(words[2], 10, 32)
 	if err != nil || serial == 0 {
-		return "", k, fmt.Errorf("%.64q is no serial", words[2])
+		return "", k, fmt.Errorf("%.64q is not a serial", words[2])
 	}
 	return nameOf(words[0]), api.Kept{Hash: words[1], Serial: uint32(serial)}, nil
 }

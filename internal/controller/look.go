@@ -50,7 +50,7 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
 		w.told.once("other "+ref.Kind.String(),
-			"the status of %s %s, and of others, is written by %s: it is left to that controller", ref.Kind, ref.Name, other)
+			"%s %s: %[3]s writes its status, and that of others; leaving them to it", ref.Kind, ref.Name, other)
 		return nil
 	}
 	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {

@@ -100,7 +100,7 @@ func (m *world) step() {
 		m.put(policy, nil)
 	case n < 7:
 		m.put(child, nil)
-	case n < 8 && m.now.objects[child] != nil: // somebody undoes what was written
+	case n < 8 && m.now.objects[child] != nil: // another writer undoes what was written
 		next := maps.Clone(m.now.objects[child])
 		next["spec"] = map[string]any{"rootHost": "b.example.com"}
 		m.put(child, next)

@@ -158,9 +158,9 @@ func (o *others) list(ctx context.Context, name string) ([]coordinationv1.Lease,
 	list, err := o.leases.Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if ctx.Err() == nil {
 		o.w.told.result("leases of others", attempt{
-			doing: "see whether Kuadrant's operators are at work in this cluster",
+			doing: "check whether Kuadrant's operators run in this cluster",
 			grant: fmt.Sprintf("the verb list on leases.coordination.k8s.io with the resourceNames %s and %s; without it only the field "+
-				"managers of objects tell", otherLeases[0].name, otherLeases[1].name),
+				"managers of objects show that", otherLeases[0].name, otherLeases[1].name),
 		}, err)
 	}
 	if err != nil {
@@ -177,9 +177,9 @@ func (o *others) set(text string) {
 	case text == before:
 		return
 	case text == "":
-		o.w.told.info("%s has stopped; this replica writes its objects now", before)
+		o.w.told.info("%s has stopped; this replica now writes its objects", before)
 	default:
-		message := text + " is at work in this cluster: conditions of policies and DNSRecords, and DNSRecords, are left to it"
+		message := text + " runs in this cluster; leaving DNSRecords, and the conditions of policies and DNSRecords, to it"
 		o.w.told.warn("%s", message)
 		o.w.lease.event("OtherController", message)
 	}

@@ -55,7 +55,7 @@ func TestOperatorStaysAtWork(t *testing.T) {
 			t.Fatal("the operator is not seen")
 		}
 	}
-	if len(*lines) != 1 || !strings.Contains((*lines)[0], "is at work") {
+	if len(*lines) != 1 || !strings.Contains((*lines)[0], "runs in this cluster") {
 		t.Errorf("the log says:\n%s", strings.Join(*lines, "\n"))
 	}
 }

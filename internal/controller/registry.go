@@ -158,7 +158,7 @@ func (k *registry) put(m *corev1.ConfigMap, listed bool) (owners, serials []stri
 		serials, fault = k.serials.take(m, listed)
 	}
 	if fault != "" {
-		k.w.told.once(about+"configmap "+m.Name, "ConfigMap %s/%s is left out in part: %s", m.Namespace, m.Name, fault)
+		k.w.told.once(about+"configmap "+m.Name, "ConfigMap %s/%s: ignoring a part of it: %s", m.Namespace, m.Name, fault)
 	}
 	return owners, serials
 }
@@ -258,7 +258,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	})
 	k.waiting = still
 	if k.roomless.Store(int64(left + more)); left+more > 0 {
-		k.w.told.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered, and age decides",
+		k.w.told.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered, so age decides",
 			k.w.opts.Namespace, left+more)
 	}
 	var all error
@@ -305,15 +305,15 @@ func (k *registry) save(ctx context.Context, name, field, text string, id identi
 		k.refused[name] = true // another replica may have made it just now
 		return err
 	case sort == conflict && id.version == "":
-		k.w.told.once(about+"taken "+name, "ConfigMap %s/%s lacks the label %s=%s: add it, or delete the ConfigMap; its "+
-			"names are not registered until then", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
+		k.w.told.once(about+"taken "+name, "ConfigMap %s/%s lacks the label %s=%s; its "+
+			"names are not registered. Add the label, or delete the ConfigMap", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
 		return err
 	case sort == conflict, sort == lost:
 		return err // the watch tells what stands there
 	}
 	k.w.told.result("write configmaps", attempt{
 		doing: fmt.Sprintf("write ConfigMap %s/%s", k.w.opts.Namespace, name),
-		grant: fmt.Sprintf("the verbs create and update on configmaps in namespace %s, or write the property `write-back off`",
+		grant: fmt.Sprintf("the verbs create and update on configmaps in namespace %s, or set `write-back off`",
 			k.w.opts.Namespace),
 	}, err)
 	return err

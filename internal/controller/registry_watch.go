@@ -40,8 +40,8 @@ func (k *registry) note(ctx context.Context, o metav1.ListOptions, err error) {
 	}
 	w := k.w
 	w.told.result("follow configmaps", attempt{
-		doing: fmt.Sprintf("%s the ConfigMaps with owners and serials of namespace %s", verb, w.opts.Namespace),
-		grant: fmt.Sprintf("the verbs list, watch, create and update on configmaps in namespace %s, or write the property `write-back "+
+		doing: fmt.Sprintf("%s the ConfigMaps with owners and serials in namespace %s", verb, w.opts.Namespace),
+		grant: fmt.Sprintf("the verbs list, watch, create and update on configmaps in namespace %s, or set `write-back "+
 			"off`", w.opts.Namespace),
 	}, err)
 	if sort := classify(err); sort == forbidden || sort == missing {

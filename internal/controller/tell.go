@@ -29,7 +29,7 @@ const (
 	ending
 	// refused: the API server does not accept the object as it is written.
 	refused
-	// undoing: somebody undoes what is written.
+	// undoing: another writer undoes what is written.
 	undoing
 	// lost: the Lease is not held any more, or the writer ends.
 	lost
@@ -38,7 +38,7 @@ const (
 )
 
 // errLost says that nothing may be written any more.
-var errLost = errors.New("the lease is not held any more")
+var errLost = errors.New("the lease is lost")
 
 // classify returns what an error of a request means.
 func classify(err error) trouble {
@@ -120,7 +120,7 @@ func (t *told) note(part string, now trouble) (before trouble, full bool) {
 	case bounded && !known && len(*of) >= maxTold:
 		if t.overflown.IsZero() {
 			t.overflown = t.now()
-			t.warn("log: %d objects that cannot be written are named; others are not logged for an hour", maxTold)
+			t.warn("%d objects that cannot be written were logged; others are not logged for an hour", maxTold)
 		}
 		return none, true
 	default:
@@ -145,9 +145,9 @@ func (t *told) result(part string, tried attempt, err error) {
 	case forbidden:
 		t.warn("not allowed to %s: %v; grant %s", tried.doing, err, tried.grant)
 	case refused:
-		t.warn("cannot %s: the API server refuses it: %v; compare the CRD that is installed with config/crd", tried.doing, err)
+		t.warn("cannot %s: the API server refuses it: %v; compare the installed CRD with config/crd", tried.doing, err)
 	case contested:
-		t.warn("cannot %s: %v; another controller writes the same, and is left alone", tried.doing, err)
+		t.warn("cannot %s: %v; another controller writes the same field; leaving it alone", tried.doing, err)
 	default:
 		t.warn("cannot %s: %v; trying again", tried.doing, err)
 	}

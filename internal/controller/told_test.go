@@ -38,7 +38,7 @@ func TestTold(t *testing.T) {
 	}{
 		"undone":         {[]write{{policy, writeStatus, errUndone}, {other, writeStatus, nil}}, []string{"undoes"}},
 		"undone, away":   {[]write{{policy, writeStatus, errUndone}, {other, writeStatus, errors.New("no route to host")}}, []string{"undoes", "no route"}},
-		"contested":      {[]write{{child, "write", contested}, {child, writeStatus, nil}}, []string{"left alone"}},
+		"contested":      {[]write{{child, "write", contested}, {child, writeStatus, nil}}, []string{"leaving it alone"}},
 		"namespace ends": {[]write{{child, "create", ending}}, nil},
 	} {
 		w, lines := unreachable(t, nil)

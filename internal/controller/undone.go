@@ -45,7 +45,7 @@ func keyOf(p *write) writtenKey {
 }
 
 // errUndone says that something is not written once more for now.
-var errUndone = errors.New("somebody undoes what is written")
+var errUndone = errors.New("another writer undoes what is written")
 
 // check returns an error where a write is to wait.
 func (u *undone) check(p *write, now time.Time) error {
@@ -55,7 +55,7 @@ func (u *undone) check(p *write, now time.Time) error {
 		u.since, u.wrote = now, make(map[writtenKey]repeated)
 	}
 	if last := u.wrote[keyOf(p)]; last.settled == p.settled && last.times >= maxSame {
-		return fmt.Errorf("%w to %s %s: the same was written %d times in a row, within %v; its metadata.managedFields say who else writes it",
+		return fmt.Errorf("%w to %s %s: %d equal writes in a row within %v; its metadata.managedFields name the other writer",
 			errUndone, p.ref.Kind, p.ref.Name, maxSame, samePeriod)
 	}
 	return nil

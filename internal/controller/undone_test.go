@@ -21,12 +21,14 @@ func TestUndoneWrites(t *testing.T) {
 	r.start()
 	for i := range maxSame {
 		until(t, "status", func() bool { return r.accepted("a") == message })
-		if n := len(r.logged("somebody undoes")); n != 0 {
+		if n := len(r.logged("another writer undoes")); n != 0 {
 			t.Fatalf("said after %d writes", i+1)
 		}
 		r.patch("DNSPolicy", "a", "pruner", `[{"op": "remove", "path": "/status"}]`, "status")
 	}
-	until(t, "word of it", func() bool { return len(r.logged("somebody undoes what is written to DNSPolicy "+r.ns+"/a")) == 1 })
+	until(t, "word of it", func() bool {
+		return len(r.logged("another writer undoes what is written to DNSPolicy "+r.ns+"/a")) == 1
+	})
 	if got := r.accepted("a"); got != "" {
 		t.Errorf("written once more: %q", got)
 	}
@@ -101,12 +103,12 @@ func TestMadeAnewIsNotUndone(t *testing.T) {
 		}
 		until(t, "status and child", func() bool {
 			status, child := find()
-			return status && child || len(r.logged("somebody undoes")) > 0
+			return status && child || len(r.logged("another writer undoes")) > 0
 		})
 		r.remove("DNSPolicy", "a")
 		until(t, "end of the child", func() bool { return r.record("gw-a") == nil })
 	}
-	if lines := r.logged("somebody undoes"); len(lines) > 0 {
+	if lines := r.logged("another writer undoes"); len(lines) > 0 {
 		t.Errorf("not written: %v", lines)
 	}
 }

@@ -159,7 +159,7 @@ type timing struct {
 // New returns a Writer that does not run yet.
 func New(opts Options) (*Writer, error) {
 	if opts.Config == nil || opts.Namespace == "" || opts.Lease == "" || opts.Identity == "" {
-		return nil, errors.New("no client configuration, or no Lease named")
+		return nil, errors.New("no client configuration, or no Lease name")
 	}
 	w := &Writer{opts: opts, now: time.Now, timing: timing{
 		lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second,
@@ -242,7 +242,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Lock()
 	w.work = k
 	w.mu.Unlock()
-	w.told.info("this replica writes status from now on (lease %s/%s)", w.opts.Namespace, w.opts.Lease)
+	w.told.info("this replica now writes status (lease %s/%s)", w.opts.Namespace, w.opts.Lease)
 	w.lacks.clear()
 	w.cache.unsettle()
 	w.lookAtAll(k)
@@ -256,7 +256,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Lock()
 	w.work = nil
 	w.mu.Unlock()
-	w.told.info("this replica does not write any more")
+	w.told.info("this replica no longer writes")
 }
 
 // Follow takes in what there is to say now, which replaces what there was: calls come in the

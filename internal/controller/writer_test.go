@@ -275,7 +275,7 @@ spec: {holderIdentity: operator, leaseDurationSeconds: 15, renewTime: "2020-01-0
 		return nil
 	})
 	r.start()
-	until(t, "word of the operator", func() bool { return len(r.logged("dns-operator (lease "+ns+"/a3f98d6c.kuadrant.io) is at work")) == 1 })
+	until(t, "word of the operator", func() bool { return len(r.logged("dns-operator (lease "+ns+"/a3f98d6c.kuadrant.io) runs")) == 1 })
 	r.rests()
 	if len(r.writes()) > 0 {
 		t.Errorf("beside the operator this was written: %v", r.writes())
