@@ -43,7 +43,7 @@ func (c *codec) Identifier() runtime.Identifier { return "kuadrant" }
 
 // Encode implements runtime.Encoder; nothing is ever sent.
 func (c *codec) Encode(obj runtime.Object, _ io.Writer) error {
-	return fmt.Errorf("encode %T: this client only reads", obj)
+	return fmt.Errorf("encode %T: this client is read-only", obj)
 }
 
 // Decode implements runtime.Decoder. It fills a *metav1.WatchEvent or a
@@ -130,7 +130,7 @@ func (c *codec) list(data []byte, into *wireList) error {
 	case walk.Err != nil:
 		return fmt.Errorf("read list: %w: %w", errStranger, walk.Err)
 	case !strings.HasSuffix(kind, "List"):
-		return fmt.Errorf("read list: %w: not a list but %.64q", errStranger, kind)
+		return fmt.Errorf("read list: %w: not a list but a %.64q", errStranger, kind)
 	}
 	return nil
 }

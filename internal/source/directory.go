@@ -120,7 +120,7 @@ func (r *directoryRun) refresh() {
 		r.opts.Stats.problem.Store(&text)
 		if text != r.lost {
 			r.lost = text
-			r.opts.Logf("cannot read the directory of cluster %q: %v; its objects count as missing until it is back", r.opts.Cluster, err)
+			r.opts.Logf("cluster %q: cannot read its directory: %v; its objects count as missing until it is back", r.opts.Cluster, err)
 		}
 		if r.store.last != nil {
 			r.collect(nil)
@@ -130,7 +130,7 @@ func (r *directoryRun) refresh() {
 	}
 	if r.lost != "" {
 		r.lost, changed = "", true
-		r.opts.Infof("%s: the directory can be read again", r.opts.Dir)
+		r.opts.Infof("%s: the directory is readable again", r.opts.Dir)
 	}
 	if changed || r.store.last == nil {
 		r.collect(slices.Sorted(maps.Keys(r.files)))

@@ -170,7 +170,7 @@ func (r *kubernetesRun) serves(ctx context.Context, kind api.Kind) (version stri
 	case err != nil:
 		return "", err
 	case groups.Kind != "APIGroupList":
-		return "", fmt.Errorf("GET /apis: %w: no list of groups but %.64q", errStranger, groups.Kind)
+		return "", fmt.Errorf("GET /apis: %w: not a list of groups but a %.64q", errStranger, groups.Kind)
 	}
 	at := slices.IndexFunc(groups.Groups, func(g metav1.APIGroup) bool { return g.Name == kind.Group() })
 	if at < 0 {
@@ -200,7 +200,7 @@ func (r *kubernetesRun) setPresent(kind api.Kind, version string) {
 		state.missed, state.denied, state.since = false, false, time.Time{}
 	})
 	if missed {
-		r.opts.Infof("%s: %s is installed now; reading version %s", r.where(), kind.FullResource(), version)
+		r.opts.Infof("%s: %s is installed; reading version %s", r.where(), kind.FullResource(), version)
 	}
 }
 
@@ -222,7 +222,7 @@ func (r *kubernetesRun) setAbsent(kind api.Kind) {
 		case left > 0 && time.Since(state.since) < r.timing.confirm:
 			if first {
 				state.missed = true
-				line = fmt.Sprintf("is not installed any more, and %d objects were not reported as deleted: keeping them for %v", left,
+				line = fmt.Sprintf("is no longer installed; keeping %d objects for %v, as no DELETE event reported them", left,
 					r.timing.confirm)
 			}
 		default:

@@ -142,7 +142,7 @@ func eachJSON(text []byte, take func(value []byte)) error {
 				rest := text[len(before):]
 				before = text[:len(text)-len(bytes.TrimLeft(rest, " \t\r\n"))]
 			}
-			return fmt.Errorf("line %d: it is not JSON: %w", 1+bytes.Count(before, []byte("\n")), err)
+			return fmt.Errorf("line %d: not JSON: %w", 1+bytes.Count(before, []byte("\n")), err)
 		}
 		take(value)
 	}
@@ -164,11 +164,11 @@ const maxCause = 300
 func (p part) inFile(err error) string {
 	if bytes.Contains(p.text, []byte("Secret")) {
 		line := cmp.Or(lineNumber.FindString(err.Error()), "line 1")
-		err = errors.New(line + ": it is not YAML or JSON; the rest of the message is left out, as it may quote a Secret")
+		err = errors.New(line + ": not YAML or JSON; the rest of the error is omitted, as it may quote a Secret")
 	}
 	text := err.Error()
 	if of, ok := strings.CutPrefix(text, "yaml: "); ok {
-		text = lineFirst.ReplaceAllString(of, "${1}it is not YAML: ")
+		text = lineFirst.ReplaceAllString(of, "${1}not YAML: ")
 	}
 	text = api.Cut(strings.Join(strings.Fields(text), " "), maxCause)
 	if !lineNumber.MatchString(text) {
@@ -241,7 +241,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		h, stated, ok = headOf(value)
 	}
 	if !ok {
-		r.fault("it is no manifest: write an object in YAML or JSON, with apiVersion and kind")
+		r.fault("not a manifest; write an object in YAML or JSON, with apiVersion and kind")
 		return
 	}
 	if h == (head{}) {
@@ -266,7 +266,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 	if r.selection.takes(kind, name, value) {
 		if unknown := unknownFields(kind, value); unknown != "" && len(r.unknown) < maxFaults {
 			r.unknown = append(r.unknown,
-				fmt.Sprintf("document at line %d: %s %s: ignoring fields that do not exist: %s", r.line, kind, name, unknown))
+				fmt.Sprintf("document at line %d: %s %s: ignoring unknown fields: %s", r.line, kind, name, unknown))
 		}
 		r.selection.Pools.Mark(v.(api.Object))
 		r.objects = append(r.objects, object{api.Ref{Kind: kind, Name: name}, v, stated})
@@ -285,7 +285,7 @@ func (r *objectReader) tell(path string, logf Logf) {
 		logf("%s: %s", path, line)
 	}
 	if len(r.ignored) > 0 {
-		logf("%s: ignoring objects of kinds that are not read here: %s", path, r.ignoredText())
+		logf("%s: ignoring objects of kinds that are not read: %s", path, r.ignoredText())
 	}
 }
 
@@ -322,7 +322,7 @@ func (r *objectReader) readList(value []byte, of head, depth int) (ok bool) {
 		}
 		ok = true
 		if depth > maxListDepth {
-			r.fault(fmt.Sprintf("lists within lists are read to a depth of %d", maxListDepth))
+			r.fault(fmt.Sprintf("lists are nested more than %d deep", maxListDepth))
 			continue
 		}
 		for range walk.Elements {

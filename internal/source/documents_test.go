@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 		{"not a number", "a: .nan", false, "NaN"},
 		{"key that is a list", "? [a]\n: 1", false, "document at line 10"},
 		{"long cause", "? [" + strings.Repeat("a, ", 1000) + "]\n: 1", false, "…"},
-		{"aliases that multiply", bomb(), false, "aliases stand for too much"},
+		{"aliases that multiply", bomb(), false, "aliases expand to"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := part{10, []byte(tt.text)}
@@ -134,7 +134,7 @@ func TestRead(t *testing.T) {
 			[]string{"Gateway a/g"},
 			"", nil,
 		},
-		{"too deep", deep, nil, "", []string{"depth"}},
+		{"too deep", deep, nil, "", []string{"nested"}},
 		{
 			"other kinds",
 			`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Service"},{"apiVersion":"v1","kind":"Service"},{"apiVersion":"x/v1","kind":"AllowList"}]}`, nil, `1 "AllowList" of "x/v1", 2 "Service" of "v1"`, nil,

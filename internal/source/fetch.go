@@ -26,7 +26,7 @@ const (
 )
 
 // withoutSecrets is what an operator may do who grants no right to read them.
-const withoutSecrets = ", or write the property `secrets off`: neither headers of health checks nor DNS providers are read then"
+const withoutSecrets = ", or set `secrets off`, which reads neither headers of health checks nor DNS providers"
 
 // fetcher fetches Secrets by their names.
 type fetcher struct {
@@ -95,7 +95,7 @@ func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret)
 }
 
 // namedSecrets is what is fetched, in messages.
-const namedSecrets = "secrets by their names"
+const namedSecrets = "Secrets by name"
 
 // failSecret notes that a Secret could not be fetched. Where several cannot, that is said of one of them.
 func (r *kubernetesRun) failSecret(ctx context.Context, w *wantedSecret, err error) {
@@ -150,7 +150,7 @@ func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version
 		return "", nil, unquoted(path, err)
 	}
 	if kind := kindField(data); kind != "Secret" {
-		return "", nil, fmt.Errorf("GET %s: %w: no Secret but %.64q", path, errStranger, kind)
+		return "", nil, fmt.Errorf("GET %s: %w: not a Secret but a %.64q", path, errStranger, kind)
 	}
 	value, err = api.DecodeSecret(r.opts.Cluster, data)
 	got = version(readWire(data).version)
@@ -172,7 +172,7 @@ func unquoted(path string, err error) error {
 		return err
 	}
 	short := status.Status()
-	short.Message = fmt.Sprintf("GET %s: an answer with status %d that is not an API server's", path, short.Code)
+	short.Message = fmt.Sprintf("GET %s: status %d, which is not from an API server", path, short.Code)
 	short.Details = &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeUnexpectedServerResponse}}}
 	return &apierrors.StatusError{ErrStatus: short}
 }

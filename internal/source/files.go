@@ -114,7 +114,7 @@ func (f *file) content(settle bool) (data []byte, err error) {
 	case err != nil:
 		return nil, err
 	case info.Size() > maxFileSize || len(data) > maxFileSize:
-		err = fmt.Errorf("it is larger than %d MiB: split it", maxFileSize>>20)
+		err = fmt.Errorf("larger than %d MiB; split it", maxFileSize>>20)
 	}
 	f.info, f.racy = info, time.Since(info.ModTime()) < racyAge
 	return data, err
@@ -148,7 +148,7 @@ func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
 		if _, lerr := os.Lstat(f.path); lerr != nil {
 			return false, fs.ErrNotExist
 		}
-		r.unread(f, "the link leads nowhere")
+		r.unread(f, "the link has no target")
 		return false, nil
 	case err != nil:
 		r.unread(f, fmt.Sprintf("cannot read it: %v", withoutPath(err)))
@@ -182,7 +182,7 @@ func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 	if len(troubles) > 0 {
 		trouble = troubles[0]
 	}
-	uses := "nothing of it"
+	uses := "none of it"
 	if len(docs) > 0 {
 		uses = "only its other documents"
 	}
@@ -201,7 +201,7 @@ func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *objectReader, troubles []string) {
 	read = &objectReader{cluster: r.opts.Cluster, selection: &r.opts.Selection}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		return nil, read, []string{"it is in UTF-16; save it as UTF-8"}
+		return nil, read, []string{"encoded in UTF-16; save it as UTF-8"}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) // byte order mark
 	known := make(map[[sha256.Size]byte][]object, len(f.docs))
@@ -262,7 +262,7 @@ func (r *directoryRun) trouble(f *file, cause, uses string) {
 
 // unread notes that f cannot be read.
 func (r *directoryRun) unread(f *file, cause string) {
-	uses := "nothing of it"
+	uses := "none of it"
 	if len(f.docs) > 0 {
 		uses = "its previous objects"
 	}

@@ -62,7 +62,7 @@ func (r *kubernetesRun) systemUID(ctx context.Context) (string, error) {
 	case classify(err) == missing && !signed(err):
 		err = fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
 	case err == nil && ns.Metadata.UID == "":
-		err = fmt.Errorf("GET %s: %w: there is no UID", path, errStranger)
+		err = fmt.Errorf("GET %s: %w: no UID", path, errStranger)
 	}
 	return ns.Metadata.UID, err
 }

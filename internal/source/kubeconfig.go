@@ -28,22 +28,22 @@ const maxKubeconfig = 256 << 10
 // Errors name the field, and never have anything of what the kubeconfig holds.
 func ReadKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
-		return nil, fmt.Errorf("it has %d bytes: %d are allowed", len(text), maxKubeconfig)
+		return nil, fmt.Errorf("%d bytes, more than the %d allowed", len(text), maxKubeconfig)
 	}
 	data, err := yamlToJSON(text)
 	if err != nil {
-		return nil, errors.New("it is neither YAML nor JSON")
+		return nil, errors.New("neither YAML nor JSON")
 	}
 	var k clientcmd.Config
 	unknown, err := strictjson.UnmarshalStrict(data, &k)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return nil, fmt.Errorf("%s has a value of another form than a kubeconfig's", wrong.Field)
+		return nil, fmt.Errorf("%s has a value of the wrong type", wrong.Field)
 	case err != nil: // its text may have a part of a value
-		return nil, errors.New("it has another form than a kubeconfig, or a certificate or key that is not in base64")
+		return nil, errors.New("not a kubeconfig, or a certificate or key in it is not base64")
 	case len(unknown) > 0: // the name of the field may be a token in the wrong place
-		return nil, errors.New("it has a field that no kubeconfig has")
+		return nil, errors.New("it has a field that is not part of a kubeconfig")
 	}
 	for i := range k.Clusters {
 		if err := refuse(fmt.Sprintf("clusters[%d].cluster", i), refusedOfCluster(&k.Clusters[i].Cluster)); err != nil {
@@ -75,24 +75,24 @@ func refuse(place string, fields []refusedField) error {
 
 func refusedOfCluster(c *clientcmd.Cluster) []refusedField {
 	return []refusedField{
-		{c.CertificateAuthority != "", "certificate-authority", "no file is read for a Secret: write certificate-authority-data"},
-		{c.InsecureSkipTLSVerify, "insecure-skip-tls-verify", "the server would not be known: write certificate-authority-data, " +
-			"and tls-server-name where its certificate has another name"},
-		{c.ProxyURL != "", "proxy-url", "the server is reached directly"},
+		{c.CertificateAuthority != "", "certificate-authority", "a Secret may not refer to files; write certificate-authority-data"},
+		{c.InsecureSkipTLSVerify, "insecure-skip-tls-verify", "the server would not be verified; write certificate-authority-data, " +
+			"and tls-server-name if its certificate has another name"},
+		{c.ProxyURL != "", "proxy-url", "proxies are not supported"},
 	}
 }
 
 func refusedOfUser(u *clientcmd.AuthInfo) []refusedField {
 	const (
 		inline = "write a token, or a client certificate with its key"
-		rights = "the rights are those of the credentials"
+		rights = "impersonation is not supported"
 	)
 	return []refusedField{
-		{u.Exec != nil, "exec", "no program is run for a Secret: " + inline},
-		{u.AuthProvider != nil, "auth-provider", "no program is run for a Secret: " + inline},
-		{u.ClientCertificate != "", "client-certificate", "no file is read for a Secret: write client-certificate-data"},
-		{u.ClientKey != "", "client-key", "no file is read for a Secret: write client-key-data"},
-		{u.TokenFile != "", "tokenFile", "no file is read for a Secret: write token"},
+		{u.Exec != nil, "exec", "a Secret may not run programs; " + inline},
+		{u.AuthProvider != nil, "auth-provider", "a Secret may not run programs; " + inline},
+		{u.ClientCertificate != "", "client-certificate", "a Secret may not refer to files; write client-certificate-data"},
+		{u.ClientKey != "", "client-key", "a Secret may not refer to files; write client-key-data"},
+		{u.TokenFile != "", "tokenFile", "a Secret may not refer to files; write token"},
 		{u.Username != "", "username", inline},
 		{u.Password != "", "password", inline},
 		{u.Impersonate != "", "as", rights},
@@ -108,16 +108,16 @@ func configOf(k *clientcmd.Config) (*rest.Config, error) {
 		return c.Name == k.CurrentContext || k.CurrentContext == "" && len(k.Contexts) == 1
 	})
 	if context < 0 {
-		return nil, errors.New("current-context names no context: write its name")
+		return nil, errors.New("current-context does not name a context; write the name of one")
 	}
 	of := &k.Contexts[context].Context
 	cluster := slices.IndexFunc(k.Clusters, func(c clientcmd.NamedCluster) bool { return c.Name == of.Cluster })
 	user := slices.IndexFunc(k.AuthInfos, func(u clientcmd.NamedAuthInfo) bool { return u.Name == of.AuthInfo })
 	switch {
 	case cluster < 0:
-		return nil, errors.New("the context names no cluster of clusters")
+		return nil, errors.New("the context does not name one of clusters")
 	case user < 0:
-		return nil, errors.New("the context names no user of users")
+		return nil, errors.New("the context does not name one of users")
 	}
 	c := new(rest.Config)
 	if err := putServer(c, &k.Clusters[cluster].Cluster); err != nil {
@@ -133,9 +133,9 @@ func putServer(c *rest.Config, k *clientcmd.Cluster) error {
 	case err != nil || u.Host == "" || u.Scheme != "https":
 		return errors.New("server is not the https URL of an API server")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return errors.New("server has more than scheme, host, port and path")
+		return errors.New("server may have only a scheme, host, port and path")
 	case len(k.CertificateAuthorityData) > 0 && !x509.NewCertPool().AppendCertsFromPEM(k.CertificateAuthorityData):
-		return errors.New("certificate-authority-data is not a certificate in PEM, in base64")
+		return errors.New("certificate-authority-data is not a PEM certificate in base64")
 	}
 	// Without a CA, it is one that this machine trusts.
 	c.Host, c.ServerName, c.CAData = k.Server, k.TLSServerName, k.CertificateAuthorityData
@@ -146,14 +146,14 @@ func putServer(c *rest.Config, k *clientcmd.Cluster) error {
 func putUser(c *rest.Config, k *clientcmd.AuthInfo) error {
 	certificate := len(k.ClientCertificateData)+len(k.ClientKeyData) > 0
 	if k.Token == "" && !certificate {
-		return errors.New("the user has no credentials: write token, or client-certificate-data and client-key-data")
+		return errors.New("the user has no credentials; write token, or client-certificate-data and client-key-data")
 	}
 	// A token goes into a header (RFC 6750 §2.1).
 	if strings.ContainsFunc(k.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("token has characters that no token has")
+		return errors.New("token has characters that are not allowed")
 	}
 	if _, err := tls.X509KeyPair(k.ClientCertificateData, k.ClientKeyData); certificate && err != nil {
-		return errors.New("client-certificate-data and client-key-data are not a certificate and its key in PEM, in base64")
+		return errors.New("client-certificate-data and client-key-data are not a PEM certificate and its key in base64")
 	}
 	c.BearerToken, c.CertData, c.KeyData = k.Token, k.ClientCertificateData, k.ClientKeyData
 	return nil

@@ -58,17 +58,17 @@ func TestReadKubeconfig(t *testing.T) {
 	type row struct{ name, text, want string }
 	rows := []row{
 		{"JSON", `{"contexts":[{"name":"a","context":{"cluster":"k","user":"u"}}],"clusters":[{"name":"k","cluster":{"server":"https://k"}}],"users":[{"name":"u","user":{"token":"x"}}]}`, ""},
-		{"empty", "", "current-context names no context"},
-		{"null", "null", "current-context names no context"},
-		{"text", "s3cret-t0ken", "it has another form"},
+		{"empty", "", "current-context does not name a context"},
+		{"null", "null", "current-context does not name a context"},
+		{"text", "s3cret-t0ken", "not a kubeconfig, or"},
 		{"garbage", "\x00{s3cret-t0ken: [", "neither YAML nor JSON"},
-		{"long", strings.Repeat("#", maxKubeconfig+1), "it has 262145 bytes"},
-		{"a list", "clusters: {}", "clusters has a value of another form"},
-		{"no context", strings.Replace(good, "current-context: c", "current-context: other", 1), "current-context names no context"},
-		{"no cluster", strings.Replace(good, "cluster: k,", "cluster: s3cret-t0ken,", 1), "the context names no cluster"},
-		{"no user", strings.Replace(good, "user: u,", "user: s3cret-t0ken,", 1), "the context names no user"},
+		{"long", strings.Repeat("#", maxKubeconfig+1), "262145 bytes"},
+		{"a list", "clusters: {}", "clusters has a value of the wrong type"},
+		{"no context", strings.Replace(good, "current-context: c", "current-context: other", 1), "current-context does not name a context"},
+		{"no cluster", strings.Replace(good, "cluster: k,", "cluster: s3cret-t0ken,", 1), "the context does not name one of clusters"},
+		{"no user", strings.Replace(good, "user: u,", "user: s3cret-t0ken,", 1), "the context does not name one of users"},
 		{"exec of a user that is not used", strings.Replace(good, "users: [", "users: [{name: o, user: {exec: {command: x}}}, ", 1), "users[0].user.exec is refused"},
-		{"a field at the top", "s3cret-t0ken: x", "it has a field that no kubeconfig has"},
+		{"a field at the top", "s3cret-t0ken: x", "it has a field that is not part of a kubeconfig"},
 	}
 	table, err := os.ReadFile("testdata/kubeconfig.table")
 	if err != nil {

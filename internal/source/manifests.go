@@ -65,7 +65,7 @@ func (r *manifestRun) path(path string, stdin io.Reader) {
 	if path == Stdin {
 		data, err := io.ReadAll(io.LimitReader(stdin, maxFileSize+1))
 		if err == nil && len(data) > maxFileSize {
-			err = fmt.Errorf("it is larger than %d MiB: split it", maxFileSize>>20)
+			err = fmt.Errorf("larger than %d MiB; split it", maxFileSize>>20)
 		}
 		r.add("standard input", data, err)
 		return
@@ -101,9 +101,9 @@ func (r *manifestRun) file(path string) {
 	data, err := f.content(false)
 	switch {
 	case errors.Is(err, errNotAFile):
-		err = errors.New("it is neither a file nor a directory: send what a command prints through -f -")
+		err = errors.New("neither a file nor a directory; pipe the output of a command to -f -")
 	case errors.Is(err, fs.ErrNotExist):
-		err = errors.New("the link leads nowhere")
+		err = errors.New("the link has no target")
 	case err != nil:
 		err = fmt.Errorf("cannot read it: %w", withoutPath(err))
 	}

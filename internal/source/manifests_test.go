@@ -55,7 +55,7 @@ func TestReadManifests(t *testing.T) {
 			"shop/one",
 			[]string{"x: no such file", "y.yaml: no such file"},
 		},
-		{"a device", []string{os.DevNull}, "", []string{os.DevNull + ": it is neither a file nor a directory"}},
+		{"a device", []string{os.DevNull}, "", []string{os.DevNull + ": neither a file nor a directory"}},
 		{"nothing", nil, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestReadManifests(t *testing.T) {
 				t.Error("what has a status is told wrongly")
 			}
 			for _, line := range told {
-				if !strings.Contains(line, `ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`) {
+				if !strings.Contains(line, `ignoring objects of kinds that are not read: 1 "Pod" of "v1"`) {
 					t.Errorf("it says %q", line)
 				}
 			}

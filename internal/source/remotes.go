@@ -75,7 +75,7 @@ type RemotesOptions struct {
 func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Remote)) error {
 	w, err := newRemotesWatch(opts)
 	if err != nil {
-		return fmt.Errorf("set up the client for Secrets that name clusters: %w", err)
+		return fmt.Errorf("set up the client for cluster Secrets: %w", err)
 	}
 	defer w.close()
 	var wg sync.WaitGroup
@@ -105,7 +105,7 @@ func decodeRemote(data []byte) (any, error) {
 		Data map[string][]byte `json:"data"`
 	}
 	if err := json.Unmarshal(data, &secret); err != nil {
-		return nil, errors.New("it is no Secret") // the cause may hold a part of it
+		return nil, errors.New("not a Secret") // the cause may hold a part of it
 	}
 	m := &secret.Metadata
 	if m.Deleted != "" {
@@ -118,7 +118,7 @@ func decodeRemote(data []byte) (any, error) {
 	r.Pools, r.Warning = parsePools(m.Annotations[remotePools])
 	text, ok := secret.Data[remoteKey]
 	if !ok {
-		r.Fault = "it has no key " + remoteKey
+		r.Fault = "no key " + remoteKey
 		return r, nil
 	}
 	var err error
@@ -144,8 +144,8 @@ func parsePools(list string) (pools api.Pools, warning string) {
 		}
 	}
 	if wrong > 0 {
-		warning = fmt.Sprintf("annotation %s: %d of its entries cannot be the name of a namespace (up to 63 of a-z, 0-9 and -) and "+
-			"count for nothing: write names with commas between them, or *", remotePools, wrong)
+		warning = fmt.Sprintf("annotation %s: ignoring %d entries that are not namespace names (up to 63 of a-z, 0-9 and -); "+
+			"separate names by commas, or write *", remotePools, wrong)
 	}
 	return api.PoolsIn(names...), warning
 }
@@ -173,7 +173,7 @@ func newRemotesWatch(opts RemotesOptions) (*remotesWatch, error) {
 	}
 	w := &remotesWatch{
 		server: s, namespace: opts.Namespace, known: make(map[string]*Remote), missing: make(map[string]bool),
-		what: fmt.Sprintf("secrets in namespace %s that name clusters", opts.Namespace),
+		what: fmt.Sprintf("cluster Secrets in namespace %s", opts.Namespace),
 	}
 	w.client, err = s.client(schema.GroupVersion{Version: "v1"}, &codec{kind: api.KindSecret, decode: decodeRemote})
 	return w, err
@@ -218,7 +218,7 @@ func (w *remotesWatch) noted(ctx context.Context, _ metav1.ListOptions, err erro
 	if sort == none || sort == unreachable || sort == stranger || sort == unauthorized {
 		return
 	}
-	w.fail(ctx, w.what, fmt.Sprintf("the verbs list and watch on secrets in namespace %s, or leave it where no Secret names a "+
+	w.fail(ctx, w.what, fmt.Sprintf("the verbs list and watch on secrets in namespace %s, or ignore this if no Secret names a "+
 		"cluster", w.namespace), err)
 	if !sort.lasting() && sort != missing {
 		return

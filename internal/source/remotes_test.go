@@ -48,8 +48,8 @@ func TestDecodeRemote(t *testing.T) {
 	good := in64(kubeconfigOf(atServer, withToken))
 	for _, c := range []struct{ name, secret, fault string }{
 		{"good", `{"metadata":{"namespace":"dns","name":"east"},"data":{"kubeconfig":"` + good + `"}}`, ""},
-		{"no data", `{"metadata":{"namespace":"dns","name":"east"}}`, "it has no key kubeconfig"},
-		{"another key", `{"metadata":{"namespace":"dns","name":"east"},"data":{"value":"` + good + `"}}`, "it has no key kubeconfig"},
+		{"no data", `{"metadata":{"namespace":"dns","name":"east"}}`, "no key kubeconfig"},
+		{"another key", `{"metadata":{"namespace":"dns","name":"east"},"data":{"value":"` + good + `"}}`, "no key kubeconfig"},
 		{"bad", `{"metadata":{"namespace":"dns","name":"east"},"data":{"kubeconfig":"` + in64(kubeconfigOf(atServer, "exec: {}")) +
 			`"}}`, "kubeconfig: users[0].user.exec is refused"},
 	} {
@@ -129,7 +129,7 @@ func TestFollowRemotes(t *testing.T) {
 	server.Apply(t, secret("east", "true", "shop,api", good))
 	await(`east [api shop] ""`)
 	server.Apply(t, secret("bad", "true", "", "x: y"))
-	await(`bad [] "kubeconfig: it has a field that no kubeconfig has"`, `east [api shop] ""`)
+	await(`bad [] "kubeconfig: it has a field that is not part of a kubeconfig"`, `east [api shop] ""`)
 	server.Apply(t, secret("bad", "false", "", good)) // it loses the label
 	await(`east [api shop] ""`)
 	if err := server.Resource(t, written).Delete(t.Context(), "east", metav1.DeleteOptions{}); err != nil {
@@ -154,7 +154,7 @@ func TestMissingRemotes(t *testing.T) {
 		return &wire{name: "dns/" + name, value: &Remote{Name: name, Secret: "dns/" + name}}
 	}
 	going := func(name string) any { return &wire{name: "dns/" + name, value: (*Remote)(nil)} }
-	broken := func(name string) any { return &wire{name: "dns/" + name, err: errors.New("it is no Secret")} }
+	broken := func(name string) any { return &wire{name: "dns/" + name, err: errors.New("not a Secret")} }
 	list := func(all ...any) func() { return func() { _ = s.Replace(all, "") } }
 	for _, step := range []struct {
 		what string

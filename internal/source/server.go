@@ -268,7 +268,7 @@ func (s *server) fail(ctx context.Context, what, rights string, err error) troub
 		s.troubles.begin("", sort, "%s: cannot reach the API server at %s: %v; trying again until it answers", s.where(), s.config.Host, err)
 		return sort
 	case stranger:
-		s.troubles.begin("", sort, "%s: what answers at %s is not an API server: %v; check the server's URL, its path included; "+
+		s.troubles.begin("", sort, "%s: %s is not an API server: %v; check the URL and its path; "+
 			"trying again until an API server answers", s.where(), s.config.Host, err)
 		return sort
 	case unauthorized:
@@ -289,13 +289,13 @@ func (s *server) fail(ctx context.Context, what, rights string, err error) troub
 
 // answered notes that the API server has answered.
 func (s *server) answered() {
-	s.troubles.end("", "%s: the API server answers", s.where())
+	s.troubles.end("", "%s: the API server answers again", s.where())
 }
 
 // good notes that what could be read.
 func (s *server) good(what string) {
 	s.answered()
-	s.troubles.end(what, "%s: %s can be read", s.where(), what)
+	s.troubles.end(what, "%s: %s can be read now", s.where(), what)
 }
 
 // get reads a JSON document by its path on the server.

@@ -27,8 +27,8 @@ func yamlToJSON(text []byte) (value []byte, err error) {
 		}
 	}()
 	if n := marks(text); len(text) > maxYAML || n > maxMarks {
-		return nil, fmt.Errorf("it is too long for one YAML document, %d bytes with up to %d values, where %d MiB and %d values are "+
-			"allowed: write each object as a document of its own, with --- in front, or the file in JSON", len(text), n, maxYAML>>20, maxMarks)
+		return nil, fmt.Errorf("too large for one YAML document, %d bytes with up to %d values; at most %d MiB and %d values are "+
+			"allowed. Separate the objects by ---, or use JSON", len(text), n, maxYAML>>20, maxMarks)
 	}
 	if err := checkAliases(text); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func checkAliases(text []byte) error {
 		return err
 	}
 	if left := max(minAliased, maxAliased*len(text)); !within(&root, &left) {
-		return fmt.Errorf("its aliases stand for too much text, more than %d KiB in all: write out what they stand for, as documents "+
+		return fmt.Errorf("its aliases expand to more than %d KiB; write them out, as documents "+
 			"of their own", max(minAliased, maxAliased*len(text))>>10)
 	}
 	return nil
