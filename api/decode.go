@@ -153,7 +153,7 @@ func (r *reader) seconds() int64 {
 	}
 	t, err := time.Parse(time.RFC3339, string(text))
 	if err != nil {
-		r.fault("a time such as 2026-01-01T00:00:00Z is wanted here, not %s", quote(string(text)))
+		r.fault("must be a time such as 2026-01-01T00:00:00Z, not %s", quote(string(text)))
 		return 0
 	}
 	return t.Unix()

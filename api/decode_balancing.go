@@ -75,7 +75,7 @@ func (r *reader) weight(invalid *notes) *int64 {
 		return nil
 	}
 	if n < 0 || n > maxWeight {
-		invalid.add(fmt.Sprintf("%s is %d: a weight is a whole number from 0 to %d", r.path(), n, maxWeight))
+		invalid.add(fmt.Sprintf("%s is %d, not a whole number from 0 to %d", r.path(), n, maxWeight))
 		n = DefaultWeight
 	}
 	return &n
@@ -103,7 +103,7 @@ func (r *reader) customWeights(invalid *notes) []CustomWeight {
 		}
 		switch {
 		case (c.Selector == nil) == (c.Value == ""):
-			invalid.add(r.path() + ": set either selector, for the labels of the Gateway, or value")
+			invalid.add(r.path() + ": set either selector, which matches labels of the Gateway, or value")
 		case weight == nil:
 			invalid.add(r.path() + ".weight is missing")
 		default:
@@ -122,7 +122,7 @@ func (d *policyDoc) settleBalancing(p *DNSPolicy) {
 		return
 	}
 	if b.weight != nil && b.defaultWeight != nil && *b.weight != *b.defaultWeight {
-		d.invalid.add("spec.loadBalancing.weight and spec.loadBalancing.weighted.defaultWeight differ: keep one of them")
+		d.invalid.add("spec.loadBalancing.weight and spec.loadBalancing.weighted.defaultWeight differ: remove one")
 	}
 	if w := cmp.Or(b.defaultWeight, b.weight); w != nil {
 		p.DefaultWeight = *w
@@ -148,9 +148,9 @@ func (d *policyDoc) geoCode(field, code string) string {
 	case code == "":
 		d.invalid.add("default geocode is required: give " + field + " a code such as GEO-EU, or remove it")
 	case code == "*":
-		d.invalid.add(field + ` "*" is every place: name one with a code such as GEO-EU`) // rule 2.6
+		d.invalid.add(field + ` "*" means everywhere: write a code such as GEO-EU`) // rule 2.6
 	case len(code) > 63 || !only(code, letters+digits+"-_"):
-		d.invalid.add(field + " " + quote(code) + ": a code such as GEO-EU, IE or US-CA is wanted here")
+		d.invalid.add(field + " " + quote(code) + " is not a code such as GEO-EU, IE or US-CA")
 	default:
 		return words.intern([]byte(strings.ToUpper(code)))
 	}

@@ -30,7 +30,7 @@ func most[T any](r *reader, list []T, count int, what string) []T {
 	if len(list) <= count {
 		return list
 	}
-	r.fault("at most %d %s count: those behind them allow nothing", count, what)
+	r.fault("only the first %d %s count; the others allow nothing", count, what)
 	return slices.Clip(list[:count])
 }
 
@@ -52,14 +52,14 @@ func (r *reader) delegation() (d Delegation, ok bool) {
 			d.Records = most(r, r.recordDelegations(), maxPatterns, "patterns")
 		default:
 			known = false
-			r.unknown("namespaces, zones and records")
+			r.unknown("namespaces, zones or records")
 		}
 	}
 	switch {
 	case !known:
-		r.fault("what it is meant to be limited to is not known: it allows nothing")
+		r.fault("it has an unknown limit, so it allows nothing")
 	case !limited:
-		r.fault("none of its namespaces can be used: it allows nothing")
+		r.fault("none of its namespaces is valid, so it allows nothing")
 	}
 	return d, known && limited && (len(d.Zones) > 0 || len(d.Records) > 0)
 }
@@ -67,7 +67,7 @@ func (r *reader) delegation() (d Delegation, ok bool) {
 // unknown reads the value of a field that there is not, and says which there are.
 func (r *reader) unknown(fields string) {
 	r.walk.Skip()
-	r.fault("there is no such field: there are %s", fields)
+	r.fault("unknown field: write %s", fields)
 }
 
 func (r *reader) recordDelegations() []RecordDelegation {
@@ -87,16 +87,16 @@ func (r *reader) recordDelegations() []RecordDelegation {
 				d.Types = most(r, d.Types, maxTypes, "types")
 			default:
 				known = false
-				r.unknown("pattern and types")
+				r.unknown("pattern or types")
 			}
 		}
 		switch {
 		case !known:
-			r.fault("what it is meant to be limited to is not known: it allows nothing")
+			r.fault("it has an unknown limit, so it allows nothing")
 		case d.Pattern == "":
-			r.fault("there is no pattern that could match: it allows nothing")
+			r.fault("no pattern can match, so it allows nothing")
 		case !limited:
-			r.fault("none of its types can be used: it allows nothing")
+			r.fault("none of its types is valid, so it allows nothing")
 		default:
 			all = append(all, d)
 		}
@@ -133,14 +133,14 @@ func (r *reader) usable(text string, change func(text string) (word, wrong strin
 
 func namespaceName(text string) (name, wrong string) {
 	if !isNamespace(text) {
-		return "", "can never match: it is not the name of a namespace"
+		return "", "can never match: it is not a namespace name"
 	}
 	return text, ""
 }
 
 func zonePattern(text string) (pattern, wrong string) {
 	if text == "@" {
-		return "", "can never match: a zone has a name of its own below its parent"
+		return "", "can never match: a zone's name is below its parent's"
 	}
 	return recordPattern(text)
 }
@@ -152,7 +152,7 @@ func recordPattern(text string) (pattern, wrong string) {
 		return text, ""
 	}
 	if dns.IsFqdn(text) {
-		return "", "can never match: patterns are relative to the zone: leave the final dot out"
+		return "", "can never match: patterns are relative to the zone, without a final dot"
 	}
 	name, wrong := CanonicalName(text)
 	if wrong != "" {
@@ -171,5 +171,5 @@ func typeName(text string) (name, wrong string) {
 	if number, ok := strings.CutPrefix(name, "TYPE"); ok && number != "" && len(number) <= 5 && only(number, digits) {
 		return name, "" // RFC 3597 §5
 	}
-	return "", "can never match: write a type such as A, or leave types out for all"
+	return "", "can never match: write a type such as A, or remove types to allow all"
 }

@@ -48,7 +48,7 @@ func (r *reader) endpoints() []Endpoint {
 	for i := range r.elements() {
 		if i >= maxEndpoints {
 			if r.walk.Skip(); i == maxEndpoints {
-				r.fault("it is left out, with all behind it: %d endpoints are read", maxEndpoints)
+				r.fault("ignored, as are all after it: at most %d endpoints are read", maxEndpoints)
 			}
 			continue
 		}
@@ -59,7 +59,7 @@ func (r *reader) endpoints() []Endpoint {
 	}
 	if len(unread) > 0 {
 		names := slices.Sorted(maps.Keys(unread))
-		r.faults.add("spec.endpoints: of providerSpecific only weight, aws/weight and geo-code are read, and not " +
+		r.faults.add("spec.endpoints: providerSpecific may have weight, aws/weight and geo-code; ignoring " +
 			Cut(strings.Join(names, ", "), maxUnread))
 	}
 	return slices.Clip(slices.Clone(all)) // less what append has made room for
@@ -98,7 +98,7 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 		return e, false
 	}
 	if wrong := e.settle(&weight, &geo); wrong != "" {
-		r.faults.add(r.path() + wrong + ": the endpoint is left out")
+		r.faults.add(r.path() + wrong + "; ignoring the endpoint")
 		return e, false
 	}
 	return e, true
@@ -116,9 +116,9 @@ func (e *Endpoint) settle(weight, geo *property) (wrong string) {
 	case e.Type == "":
 		return ".recordType is missing"
 	case len(e.Targets) == 0:
-		return ".targets: there is none"
+		return ".targets is empty"
 	case e.TTL < 0 || e.TTL > maxTTL:
-		return fmt.Sprintf(".recordTTL is %d: it is in seconds, from 0 to %d", e.TTL, maxTTL)
+		return fmt.Sprintf(".recordTTL is %d, not from 0 to %d seconds", e.TTL, maxTTL)
 	}
 	e.DNSName = dns.Fqdn(name)
 	if e.Weight, wrong = weight.weight(); wrong == "" {
@@ -133,7 +133,7 @@ func (r *reader) targets() []string {
 	for i := range r.elements() {
 		if i >= maxTargets {
 			if r.walk.Skip(); i == maxTargets {
-				r.fault("it is left out, with all behind it: %d targets are read", maxTargets)
+				r.fault("ignored, as are all after it: at most %d targets are read", maxTargets)
 			}
 			continue
 		}
@@ -208,7 +208,7 @@ func (p *property) weight() (weight int64, wrong string) {
 	}
 	n, err := strconv.ParseInt(p.value, 10, 64)
 	if p.wrong != "" || err != nil || n < 0 || n > maxWeight {
-		return NoWeight, p.at + " " + p.text() + fmt.Sprintf(": a weight is a whole number from 0 to %d, in quotes", maxWeight)
+		return NoWeight, p.at + " " + p.text() + fmt.Sprintf(": must be a whole number from 0 to %d, in quotes", maxWeight)
 	}
 	return n, ""
 }
@@ -216,7 +216,7 @@ func (p *property) weight() (weight int64, wrong string) {
 // geo returns what a property says that is a geo code, in upper case.
 func (p *property) geo() (code, wrong string) {
 	if p.wrong != "" || len(p.value) > 63 || p.value != "*" && !only(p.value, letters+digits+"-_") {
-		return "", p.at + " " + p.text() + ": a code such as GEO-EU, IE or US-CA, or *, is wanted here, in quotes"
+		return "", p.at + " " + p.text() + ": must be a code such as GEO-EU, IE or US-CA, or *, in quotes"
 	}
 	return words.intern([]byte(strings.ToUpper(p.value))), ""
 }

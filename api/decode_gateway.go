@@ -76,9 +76,9 @@ func (r *reader) listeners() []Listener {
 		}
 		switch {
 		case l.Name == "":
-			r.fault("the listener has no name: it is left out")
+			r.fault("the listener has no name; ignoring it")
 		case seen[l.Name]:
-			r.fault("a listener before it has the name %s: it is left out", quote(l.Name))
+			r.fault("an earlier listener has the name %s; ignoring this one", quote(l.Name))
 		default:
 			seen[l.Name] = true
 			list = append(list, l)

@@ -123,7 +123,7 @@ func (r *reader) expected(h *healthDoc) {
 		switch {
 		case !ok:
 		case n < 100 || n > 599:
-			h.outOfRange = fmt.Sprintf("%s is %d: an HTTP status code is from 100 to 599", r.path(), n)
+			h.outOfRange = fmt.Sprintf("%s is %d, not an HTTP status code from 100 to 599", r.path(), n)
 		case !slices.Contains(h.expected, int(n)): // at most 500 of them
 			h.expected = append(h.expected, int(n))
 		}
@@ -158,7 +158,7 @@ func (h *healthDoc) settle(alpha bool, invalid *notes) *HealthCheck {
 		invalid.add(h.outOfRange)
 	}
 	if c.Host != "" && !isHostname(c.Host) {
-		invalid.add(h.at + "." + cmp.Or(h.hostField, "host") + " " + notHost(h.host, ": write a host name without port and wildcard"))
+		invalid.add(h.at + "." + cmp.Or(h.hostField, "host") + " " + notHost(h.host, ": write a hostname without a port or wildcard"))
 	}
 	h.settleProtocol(c, invalid)
 	c.Interval = duration(h.at+".interval", h.interval, c.Interval, minInterval, maxInterval, invalid)
@@ -210,7 +210,7 @@ func (h *healthDoc) settleProtocol(c *HealthCheck, invalid *notes) {
 // settlePath returns the path to ask for; it starts with a slash.
 func (h *healthDoc) settlePath(invalid *notes) string {
 	if h.path != nil && h.endpoint != nil && *h.path != *h.endpoint {
-		invalid.add(h.at + ".path and " + h.at + ".endpoint mean the same and differ: keep one of them")
+		invalid.add(h.at + ".path and " + h.at + ".endpoint mean the same but differ: remove one")
 	}
 	p := cmp.Or(h.path, h.endpoint)
 	switch {
@@ -245,7 +245,7 @@ func duration(field, text string, otherwise, least, most time.Duration, invalid 
 	if err == nil && d >= least && d <= most {
 		return d
 	}
-	invalid.add(fmt.Sprintf("%s %s: a duration from %s to %s is wanted here", field, quote(text), least, most))
+	invalid.add(fmt.Sprintf("%s %s is not a duration from %s to %s", field, quote(text), least, most))
 	return otherwise
 }
 

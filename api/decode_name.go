@@ -28,7 +28,7 @@ func CanonicalName(text string) (name, wrong string) {
 	var wire [longestName]byte
 	end, err := dns.PackDomainName(dns.Fqdn(text), wire[:], 0, nil, false)
 	if err != nil || text == "" {
-		return "", "is not a domain name: it has labels of 1 to 63 octets with dots between them, and 253 characters at most"
+		return "", "is not a domain name: labels have 1 to 63 octets, and the name at most 253 characters"
 	}
 	name, _, err = dns.UnpackDomainName(wire[:end], 0)
 	if err != nil {
@@ -50,9 +50,9 @@ func NotASCII(name string) (wrong string) {
 	}
 	ascii, err := lookup.ToASCII(name)
 	if err != nil {
-		return "is not a domain name: it has characters beyond ASCII, and no form to look up such as xn--mnchen-3ya.example (RFC 5891)"
+		return "is not a domain name: it has non-ASCII characters and no ASCII form such as xn--mnchen-3ya.example (RFC 5891)"
 	}
-	return "has characters beyond ASCII: write " + ascii + ", the form that is looked up (RFC 5891)"
+	return "has non-ASCII characters: write " + ascii + ", its ASCII form (RFC 5891)"
 }
 
 // notHost returns a text that is no host name with what to write in its place: an ASCII form, or else what follows.

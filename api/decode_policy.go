@@ -125,7 +125,7 @@ func (d *policyDoc) checkTarget(p *DNSPolicy) {
 	case !isSubdomain(t.Name):
 		d.invalid.add("spec.targetRef.name " + quote(t.Name) + ": write the name of a Gateway")
 	case d.targetNS != "" && d.targetNS != p.Namespace():
-		d.invalid.add("spec.targetRef.namespace " + quote(d.targetNS) + ": a policy is for a Gateway of its own namespace: remove the field")
+		d.invalid.add("spec.targetRef.namespace " + quote(d.targetNS) + ": the Gateway must be in the policy's namespace: remove the field")
 	}
 	if name := p.BareName(); t.Name == name {
 		t.Name = name // one piece of memory: they often agree
@@ -158,7 +158,7 @@ func (d *policyDoc) settleProvider(p *DNSPolicy) {
 		}
 	}
 	if n > 1 {
-		d.invalid.add("spec.providerRefs, spec.providerRef and spec.providerSelector exclude each other: keep one of them")
+		d.invalid.add("spec.providerRefs, spec.providerRef and spec.providerSelector are mutually exclusive: keep one of them")
 	}
 	if p.Delegate && d.refs != nil {
 		d.invalid.add("delegate=true and providerRefs are mutually exclusive: remove one of them")

@@ -71,10 +71,10 @@ func (d *probeDoc) settle(p *HealthCheckProbe) string {
 	if d.address == nil {
 		invalid.add("spec.address is missing: " + want)
 	} else if p.Address = targetName(*d.address); p.Address == "" {
-		invalid.add("spec.address " + notHost(*d.address, ": "+want+", without port and wildcard"))
+		invalid.add("spec.address " + notHost(*d.address, ": "+want+", without a port or wildcard"))
 	}
 	if d.host != nil && d.hostname != nil && *d.host != *d.hostname {
-		invalid.add("spec.host and spec.hostname mean the same and differ: keep one of them")
+		invalid.add("spec.host and spec.hostname mean the same but differ: remove one")
 	}
 	switch {
 	case d.host != nil:

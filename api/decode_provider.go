@@ -35,7 +35,7 @@ func provider(secretType string, values map[string]string) (p ProviderSecret) {
 			zone := zoneName(text)
 			switch {
 			case zone == "":
-				invalid.add("the key " + key + " holds something that is no domain name")
+				invalid.add("the key " + key + " has a value that is not a domain name")
 			case len(all) < maxProviderZones:
 				all = append(all, zone)
 			}
@@ -59,20 +59,20 @@ func provider(secretType string, values map[string]string) (p ProviderSecret) {
 		p.Domain = zoneName(strings.TrimPrefix(strings.TrimSpace(values[keyDomainName]), "*."))
 		switch {
 		case len(p.Zones) > 1:
-			invalid.add("the key ZONE_ID names several zones, where one is wanted")
+			invalid.add("the key ZONE_ID names several zones: write one")
 		case p.Domain == "":
-			invalid.add("the key DOMAIN_NAME is no domain name such as example.com or *.example.com")
+			invalid.add("the key DOMAIN_NAME is not a domain name such as example.com or *.example.com")
 		}
 	case strings.TrimSpace(values[keyZones]) != "":
 		p.Zones = zones(keyZones, values[keyZones])
 	case secretType == typeCoreDNS:
-		invalid.add("the key ZONES is missing: write the zones of this server there, with commas between them")
+		invalid.add("the key ZONES is missing: write zones of this server, separated by commas")
 	case len(p.Filter) > 0 && !strings.HasPrefix(secretType, typeKuadrant):
 		p.Zones = p.Filter
 	case strings.HasPrefix(secretType, typeKuadrant):
-		invalid.add("its type " + quote(secretType) + " is for another DNS provider, and this server answers for Secrets of type " + typeCoreDNS)
+		invalid.add("its type " + quote(secretType) + " is another DNS provider's: this server takes Secrets of type " + typeCoreDNS)
 	default:
-		invalid.add("it has neither the key ZONES nor the keys ZONE_ID and DOMAIN_NAME: it does not say in which zone to publish")
+		invalid.add("it names no zone: write the key ZONES, or ZONE_ID and DOMAIN_NAME")
 	}
 	return p
 }

@@ -86,7 +86,7 @@ func (r *reader) is(kind jsontext.Kind, want string) bool {
 		if kind == '"' && (got == '0' || got == 't' || got == 'f') {
 			hint = quotesWanted
 		}
-		r.fault("%s is wanted here, not %s%s", want, kindName(got), hint)
+		r.fault("must be %s, not %s%s", want, kindName(got), hint)
 	}
 	return false
 }
@@ -151,7 +151,7 @@ func (r *reader) integer() (n int64, ok bool) {
 	f, err := strconv.ParseFloat(string(v), 64)
 	switch {
 	case err != nil && f == 0, f != math.Trunc(f):
-		r.fault("a whole number is wanted here, not a fraction")
+		r.fault("must be a whole number, not a fraction")
 		return 0, false
 	case f >= math.MaxInt64:
 		return math.MaxInt64, true

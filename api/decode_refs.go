@@ -157,7 +157,7 @@ func parseExclusion(text string) (x Exclusion, wrong string) {
 	}
 	host := strings.ToLower(strings.TrimSuffix(text, "."))
 	if !isHostname(host) {
-		return x, "spec.excludeAddresses: " + notHost(text, " is neither an address, nor a CIDR, nor a host name")
+		return x, "spec.excludeAddresses: " + notHost(text, " is not an address, a CIDR or a hostname")
 	}
 	return Exclusion{Hostname: host}, ""
 }

@@ -45,7 +45,7 @@ func DecodeSecret(cluster string, json []byte) (*Secret, error) {
 	switch {
 	case errors.As(err, &syntax):
 		// Its text may quote the value that it stumbles upon.
-		err = fmt.Errorf("it is not JSON from byte %d on", syntax.ByteOffset)
+		err = fmt.Errorf("not JSON from byte %d on", syntax.ByteOffset)
 	case s.Labels[HeadersLabel] == HeadersOn:
 	case strings.Contains(s.Fault, HeadersLabel):
 		err = errors.New(`the label ` + HeadersLabel + ` is not a string: in YAML, write "` + HeadersOn + `" in quotes`)
@@ -90,7 +90,7 @@ func (d *secretDoc) read(r *reader, at string, decode func([]byte) (string, erro
 		return nil // the caller skips it
 	case '{':
 	default:
-		d.invalid.add(at + ": keys and values are wanted here")
+		d.invalid.add(at + ": must be an object with keys and values")
 		return nil
 	}
 	for field := range r.fields() {
@@ -131,15 +131,15 @@ func (d *secretDoc) settle() []Header {
 	})
 	switch {
 	case len(headers) > maxHeaders:
-		d.invalid.add(fmt.Sprintf("it has %d headers, where %d are allowed", len(headers), maxHeaders))
+		d.invalid.add(fmt.Sprintf("%d headers, more than the %d allowed", len(headers), maxHeaders))
 	case size > maxHeaderBytes:
-		d.invalid.add(fmt.Sprintf("names and values have %d bytes, where %d are allowed", size, maxHeaderBytes))
+		d.invalid.add(fmt.Sprintf("names and values have %d bytes, more than the %d allowed", size, maxHeaderBytes))
 	}
 	for i, h := range headers {
 		if why := h.unusable(); why != "" {
 			d.invalid.add("key " + shownKey(h.Name) + ": " + why)
 		} else if i > 0 && strings.EqualFold(h.Name, headers[i-1].Name) {
-			d.invalid.add("keys " + shownKey(headers[i-1].Name) + " and " + shownKey(h.Name) + " are the same header: keep one of them")
+			d.invalid.add("keys " + shownKey(headers[i-1].Name) + " and " + shownKey(h.Name) + " are the same header: remove one")
 		}
 	}
 	if d.invalid.n > 0 {
@@ -160,9 +160,9 @@ func (h Header) unusable() string {
 	name := strings.ToLower(h.Name)
 	switch {
 	case !httpguts.ValidHeaderFieldName(h.Name):
-		return "it is not a header's name: only letters, digits and -_.!#$%&'*+^`|~ (RFC 9110 §5.1)"
+		return "not a header name: only letters, digits and -_.!#$%&'*+^`|~ (RFC 9110 §5.1)"
 	case slices.Contains(framing, name), strings.HasPrefix(name, "proxy-"):
-		return "a check sets this header itself, or must not send it"
+		return "checks set this header themselves, or may not send it"
 	case !httpguts.ValidHeaderFieldValue(h.Value):
 		return "the value has a line break or another control character"
 	}

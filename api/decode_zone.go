@@ -125,7 +125,7 @@ func (d *zoneDoc) settle(z *Zone) string {
 	var invalid notes
 	z.DomainName, z.Parent = d.placeDoc.settle(&z.Meta, &invalid)
 	if z.DomainName == "@" {
-		invalid.add("spec.domainName is @: a zone has a name of its own below its parent")
+		invalid.add("spec.domainName is @: write a name below the parent zone's")
 	}
 	z.Delegations = d.delegations
 	z.index()
@@ -145,7 +145,7 @@ func settleSeconds(field string, written *int64, otherwise int64, invalid *notes
 	case written == nil:
 		return otherwise
 	case *written < 0 || *written > maxTTL:
-		invalid.add(fmt.Sprintf("spec.%s is %d: it is in seconds, from 0 to %d", field, *written, maxTTL))
+		invalid.add(fmt.Sprintf("spec.%s is %d, not from 0 to %d seconds", field, *written, maxTTL))
 		return otherwise
 	}
 	return *written
@@ -159,12 +159,12 @@ func (d *placeDoc) settle(m *Meta, invalid *notes) (domainName, parent string) {
 	case d.nameWrong != "":
 		invalid.add(d.nameWrong)
 	case domainName == "":
-		invalid.add(`spec.domainName is missing: write a name that ends in a dot, such as www.example.org., or one below zoneRef, such as www or @`)
+		invalid.add(`spec.domainName is missing: write a name that ends in a dot, such as www.example.org., or one relative to zoneRef, such as www or @`)
 	case absolute && d.ref != nil:
-		invalid.add("spec.domainName " + quote(d.domainName) + " ends in a dot, and there is a zoneRef: leave one of the two out")
+		invalid.add("spec.domainName " + quote(d.domainName) + " ends in a dot, but zoneRef is set: remove one of the two")
 	case !absolute && d.ref == nil && d.refWrong == "":
 		invalid.add("spec.domainName " + quote(d.domainName) +
-			" does not end in a dot, and there is no zoneRef to say what it lies below: add one of the two")
+			" does not end in a dot, and zoneRef is missing: add one of the two")
 	}
 	if d.refWrong != "" {
 		invalid.add(d.refWrong) // no reference to what may be another Zone

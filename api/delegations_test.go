@@ -96,7 +96,7 @@ func TestDelegationsHaveABound(t *testing.T) {
 	if d := z.Delegations; len(d) != 2 || len(d[0].Zones) != 1000 || len(d[1].Zones) != 1000 || len(d[1].Records) != 1000 {
 		t.Errorf("there are %d delegations", len(d))
 	}
-	const behind = "at most 1000 patterns count: those behind them allow nothing"
+	const behind = "only the first 1000 patterns count; the others allow nothing"
 	if want := "spec.delegations[0].zones: " + behind + "; spec.delegations[1].records: " + behind; z.Fault != want {
 		t.Errorf("fault %q, want %q", z.Fault, want)
 	}
@@ -106,7 +106,7 @@ func TestDelegationsHaveABound(t *testing.T) {
 	}
 	z = zoneOf(t, []any{map[string]any{"records": []any{map[string]any{"pattern": "*", "types": types}}}})
 	if got, want := len(z.Delegations[0].Records[0].Types), 100; got != want ||
-		!strings.Contains(z.Fault, "at most 100 types count: ") {
+		!strings.Contains(z.Fault, "only the first 100 types count; ") {
 		t.Errorf("%d types, want %d; fault %q", got, want, z.Fault)
 	}
 }

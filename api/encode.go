@@ -55,7 +55,7 @@ func readWord[T word](last T) *json.Unmarshalers {
 				return nil
 			}
 		}
-		return fmt.Errorf("%.64q is no word for %T", token.String(), *to)
+		return fmt.Errorf("%.64q is not a value of %T", token.String(), *to)
 	})
 }
 
@@ -201,7 +201,7 @@ func (l *loadingOf[T]) add(cluster string, text []byte) error {
 		return err
 	}
 	if object == nil {
-		return errors.New("there is no object")
+		return errors.New("no object")
 	}
 	m := any(object).(Object).Metadata()
 	id := identity{namespace: m.Namespace(), name: m.BareName()}
@@ -209,7 +209,7 @@ func (l *loadingOf[T]) add(cluster string, text []byte) error {
 		return err
 	}
 	if m.Cluster != cluster || m.Name != id.namespace+"/"+id.name {
-		return fmt.Errorf("the object %s of cluster %s is none of cluster %s", quote(m.Name), quote(m.Cluster), quote(cluster))
+		return fmt.Errorf("object %s is in cluster %s, not in cluster %s", quote(m.Name), quote(m.Cluster), quote(cluster))
 	}
 	if z, ok := any(object).(*Zone); ok {
 		z.index()

@@ -76,7 +76,7 @@ func ParseOverrides(name string, data []byte) (*Overrides, error) {
 		if err == nil {
 			o.Line = line
 			if first, twice := all[o.subject()]; twice && first.Word != o.Word {
-				err = fmt.Errorf("line %d says %q of the same: keep one of them", first.Line, first.Word)
+				err = fmt.Errorf("line %d says %q for the same; remove one", first.Line, first.Word)
 			}
 		}
 		if err != nil {
@@ -101,7 +101,7 @@ func parseOverride(fields []string) (Override, error) {
 	case "gateway":
 		parts := strings.Split(name, "/")
 		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-			return o, fmt.Errorf("%s does not name a Gateway: write NAMESPACE/NAME, or CLUSTER/NAMESPACE/NAME", quote(name))
+			return o, fmt.Errorf("%s is not a Gateway; write NAMESPACE/NAME or CLUSTER/NAMESPACE/NAME", quote(name))
 		}
 		o.Gateway = strings.Join(parts[len(parts)-2:], "/")
 		if len(parts) == 3 {
@@ -110,7 +110,7 @@ func parseOverride(fields []string) (Override, error) {
 	case "target":
 		words = words[:2] // to drain is to take a member's weight away
 		if o.Target = targetName(name); o.Target == "" {
-			return o, fmt.Errorf("%s is no target: write an IP address such as 192.0.2.1, or a host name such as lb.example.com", quote(name))
+			return o, fmt.Errorf("%s is not a target; write an IP address such as 192.0.2.1, or a hostname such as lb.example.com", quote(name))
 		}
 	default:
 		return o, fmt.Errorf("%s: write %s", quote(strings.Join(fields, " ")), want)

@@ -58,13 +58,13 @@ func TestOverrideErrors(t *testing.T) {
 		"cluster b down now":     `f:2: "cluster b down now": write "cluster NAME`,
 		"zone b down":            `f:2: "zone b down": write "cluster NAME`,
 		"cluster b off":          `f:2: "off": write up or down or drain`,
-		"gateway prod down":      `f:2: "prod" does not name a Gateway: write NAMESPACE/NAME`,
-		"gateway a/b/c/d down":   `f:2: "a/b/c/d" does not name a Gateway`,
-		"gateway /prod down":     `f:2: "/prod" does not name a Gateway`,
+		"gateway prod down":      `f:2: "prod" is not a Gateway; write NAMESPACE/NAME`,
+		"gateway a/b/c/d down":   `f:2: "a/b/c/d" is not a Gateway`,
+		"gateway /prod down":     `f:2: "/prod" is not a Gateway`,
 		"target 192.0.2.1 drain": `f:2: "drain": write up or down`,
-		"target 192.0.2.0/24 up": `f:2: "192.0.2.0/24" is no target: write an IP address`,
-		"target fe80::1%eth0 up": `f:2: "fe80::1%eth0" is no target`,
-		"cluster a up":           `f:2: line 1 says "down" of the same: keep one of them`,
+		"target 192.0.2.0/24 up": `f:2: "192.0.2.0/24" is not a target; write an IP address`,
+		"target fe80::1%eth0 up": `f:2: "fe80::1%eth0" is not a target`,
+		"cluster a up":           `f:2: line 1 says "down" for the same; remove one`,
 	} {
 		_, err := api.ParseOverrides("f", []byte("cluster a down\n"+line+"\n"))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {

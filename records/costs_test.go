@@ -202,7 +202,7 @@ func TestManyAtOneName(t *testing.T) {
 	w = open(t, lines(502, "gateway n/g%d host=app.example.com addr=10.0.%d.1\npolicy n/g%d weight=1 check=TCP:80"))
 	lost := func() (all []string) {
 		for tr := range w.Snapshot.Troubles() {
-			if strings.Contains(tr.Why, "500 policies share the host already") {
+			if strings.Contains(tr.Why, "at most 500 policies may share a host") {
 				all = append(all, tr.Name)
 			}
 		}
@@ -242,7 +242,7 @@ func TestRRsetThatNoMessageHolds(t *testing.T) {
 			}
 			if c := v.Conditions[0]; c.Message == api.MessageServed {
 				served += fmt.Sprint(i)
-			} else if c.Reason != "Conflicted" || !strings.Contains(c.Message, "the records of type TXT at the name have more than 60000 octets") {
+			} else if c.Reason != "Conflicted" || !strings.Contains(c.Message, "the TXT records at the name have more than the 60000 octets") {
 				t.Errorf("r%d: %+v", i, c)
 			}
 		}
@@ -270,7 +270,7 @@ func TestRRsetThatNoMessageHolds(t *testing.T) {
 		Type: dns.TypeNS,
 	}, &a)
 	if _, why := w.Snapshot.Verdict("c1", api.Ref{Kind: api.KindRecord, Name: "dns/b99"}).Problem(); len(a.Answer) != 200 ||
-		!strings.Contains(why, "have more than 60000 octets") {
+		!strings.Contains(why, "have more than the 60000 octets") {
 		t.Errorf("the zone below has %d servers, and the last of the zone above is told %q", len(a.Answer), why)
 	}
 	// Many texts of one object come and go at the cost of their number.
@@ -279,7 +279,7 @@ func TestRRsetThatNoMessageHolds(t *testing.T) {
 		w := open(t, "dnsendpoint a/e\n"+rows)
 		advance(w)
 		if _, why := w.Snapshot.Verdict("c1", api.Ref{Kind: api.KindDNSEndpoint, Name: "a/e"}).Problem(); !strings.Contains(why,
-			"have more than 60000 octets") {
+			"have more than the 60000 octets") {
 			t.Errorf("the object is told %q", why)
 		}
 		w.Apply(t, "delete dnsendpoint a/e")

@@ -247,13 +247,13 @@ func (s *Snapshot) whyEnds(h *hop) string {
 	case endWithheld:
 		return s.whyUnread(h)
 	case endUnlisted:
-		return "not everything that could hold the name has been read yet, so it is not denied"
+		return "a source that could hold the name is not listed yet, so it is not denied"
 	case endElsewhere:
-		return "the CNAME leads out of the zones that are served here: the client's resolver goes on, and for a query with RD another plugin of the server, where one has that name"
+		return "the CNAME leads out of the zones served here; the client's resolver follows it, or another plugin if the query has RD set"
 	case endSignedApart:
-		return "the CNAME leads into a zone that is signed with another key: the client's resolver goes on"
+		return "the CNAME leads into a zone signed with another key; the client's resolver follows it"
 	case endLoop:
-		return "the CNAMEs lead back to where they have been, or are more than 16"
+		return "the CNAMEs form a loop, or are more than 16"
 	case endNone:
 	}
 	return ""

@@ -48,7 +48,7 @@ func TestTooManyParts(t *testing.T) {
 		t.Error("a host beyond the limit is served")
 	}
 	said := condition(s, api.KindDNSPolicy, "n/g")
-	for _, want := range []string{"257 listeners, of which the first 256 are read", "257 status addresses, of which the first 256 are read"} {
+	for _, want := range []string{"257 listeners; only the first 256 are read", "257 status addresses; only the first 256 are read"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the condition says %q, want %q in it", said, want)
 		}
@@ -233,7 +233,7 @@ func TestManySecretsAreTold(t *testing.T) {
 		}
 		_, s := compiled(t, recordstest.Zones("example.com."), text)
 		said := condition(s, api.KindDNSPolicy, "n/p")
-		if v := s.Verdict("c1", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"}); v.TotalRecords != 1 || strings.Contains(said, "the first 100 by name count, and 2 more do not") != want {
+		if v := s.Verdict("c1", api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"}); v.TotalRecords != 1 || strings.Contains(said, "the first 100 by name are used, 2 are not") != want {
 			t.Errorf("%d Secrets: %d records, and it says %q", n, v.TotalRecords, said)
 		}
 	}
@@ -256,7 +256,7 @@ func TestEntries(t *testing.T) {
 	if full, more := s.Entries("c1", "dns/z"); len(full) != 1000 || !more || full[0].Type != "SOA" {
 		t.Errorf("of 1,103 records %d are told, more %v", len(full), more)
 	}
-	if said := condition(s, api.KindZone, "dns/z"); !strings.Contains(said, "status.entries holds the first 1000 records of the zone: a zone transfer has all") {
+	if said := condition(s, api.KindZone, "dns/z"); !strings.Contains(said, "status.entries has only the first 1000 records of the zone; a zone transfer has all") {
 		t.Errorf("the verdict is %s", said)
 	}
 	if _, line := s.Verdict("c1", api.Ref{Kind: api.KindZone, Name: "dns/z"}).Problem(); line != "" {

@@ -104,7 +104,7 @@ func TestPick(t *testing.T) {
 		{"drained by the operator", "US", ireland, []pooled{is("IE", "drain"), up("US")}, []int{1}, pool.WeightedUp},
 		{"all down: the client's own, fail-open", "US", ireland, []pooled{is("IE", "down"), is("US", "down")}, []int{0}, pool.WeightedDown},
 		{"forced down is last", "US", ireland, []pooled{is("IE", "forced"), is("US", "down")}, []int{1}, pool.WeightedDown},
-		{"forced down when nothing else is there", "US", ireland, []pooled{is("IE", "forced")}, []int{0}, pool.ForcedDown},
+		{"forced down when as there are no others", "US", ireland, []pooled{is("IE", "forced")}, []int{0}, pool.ForcedDown},
 		{"weight 0 never while another is up", "", nobody, []pooled{{"", 0, "up", false}, {"", 100, "up", false}}, []int{1}, pool.WeightedUp},
 		{"all weights 0: equal shares", "", nobody, []pooled{{"", 0, "up", false}, {"", 0, "up", false}}, []int{0, 1}, pool.DrainedUp},
 		{"without the family: passed over", "US", ireland, []pooled{{"IE", 1, "up", true}, up("US")}, []int{1}, pool.WeightedUp},

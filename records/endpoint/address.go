@@ -43,7 +43,7 @@ func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
 				}
 			}
 		default:
-			t.fault("address %q has the type %q, which is not read here", a.Value, string(a.Type))
+			t.fault("address %q has the unknown type %q", a.Value, string(a.Type))
 			continue
 		}
 		switch a.Type {
@@ -76,7 +76,7 @@ func (t *Targets) addIP(cluster, value string, exclude []api.Exclusion) {
 	}
 	addr = addr.Unmap()
 	if addr.IsUnspecified() || addr.IsMulticast() {
-		t.fault("address %q cannot be a client's destination", value)
+		t.fault("address %q is not one that clients can connect to", value)
 		return
 	}
 	if slices.ContainsFunc(exclude, func(e api.Exclusion) bool {

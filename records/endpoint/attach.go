@@ -126,7 +126,7 @@ func (t *Target) Attach(around *Surroundings) {
 			t.Note(p, l.Hostname, t.Record(l.Name), reasonInvalidHostname, "listener "+l.Name+": "+err.Error())
 			continue
 		case l.AttachedRoutes == 0:
-			t.Note(p, TrimDot(host), "", ReasonNoRoutes, "no routes are attached to listener "+l.Name+": it publishes nothing")
+			t.Note(p, TrimDot(host), "", ReasonNoRoutes, "no routes are attached to listener "+l.Name+"; it publishes nothing")
 			continue
 		}
 		switch around.Place(host) {
@@ -134,16 +134,16 @@ func (t *Target) Attach(around *Surroundings) {
 			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonNotServed, "")
 			continue
 		case Reserved:
-			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonConflicted, "the host is a name server of its zone, with addresses of its own in the Corefile")
+			t.Note(p, TrimDot(host), t.Record(l.Name), ReasonConflicted, "the host is a name server of the Corefile, which has its addresses")
 			continue
 		case InChain:
-			t.Note(p, TrimDot(host), t.Record(l.Name), reasonReserved, "the label klb is reserved for the names of chains: choose a hostname without it")
+			t.Note(p, TrimDot(host), t.Record(l.Name), reasonReserved, "the label klb is reserved for chains: choose a hostname without it")
 			continue
 		case InZone:
 		}
 		if first, ok := hosts[host]; ok { // several listeners with one hostname: the first (rule 1.2)
 			if first != p {
-				t.Note(p, TrimDot(host), t.Record(l.Name), ReasonConflicted, "a listener before "+l.Name+" has the same hostname, under DNSPolicy "+first.Name)
+				t.Note(p, TrimDot(host), t.Record(l.Name), ReasonConflicted, "listener "+l.Name+": an earlier listener has the same hostname, under DNSPolicy "+first.Name)
 			}
 			continue
 		}
@@ -206,7 +206,7 @@ func (c *Contender) publish(t *Target, around *Surroundings) {
 			for i, name := range dropped {
 				dropped[i] = TrimDot(name)
 			}
-			note(ReasonDropped, "%s, and %s dropped", why, strings.Join(dropped, ", "))
+			note(ReasonDropped, "%s; dropping %s", why, strings.Join(dropped, ", "))
 		}
 		return
 	}
@@ -216,11 +216,11 @@ func (c *Contender) publish(t *Target, around *Surroundings) {
 		_, c.Chainless = c.AsHost().weightedGeo(new(Room))
 	}
 	if c.Chainless {
-		note(reasonChainTooLong, "the names below %s would be longer than 253 characters: the host is answered without its chain", TrimDot(below))
+		note(reasonChainTooLong, "the names below %s would be longer than 253 characters; the host is answered without its chain", TrimDot(below))
 	}
 	if taken := around.Taken(below); taken != "" {
 		c.Chainless = true
-		note(ReasonChainTaken, "the Corefile has %s, which the names below %s need: the host is answered without its chain", TrimDot(taken), TrimDot(below))
+		note(ReasonChainTaken, "%s of the Corefile leaves no room for the chain at %s; the host is answered without its chain", TrimDot(taken), TrimDot(below))
 	}
 }
 
@@ -265,7 +265,7 @@ func (t *Target) withoutItself(p *api.DNSPolicy, host string, all *Targets) *Tar
 	if !slices.ContainsFunc(all.Leaves, func(l Member) bool { return slices.Contains(l.Hostnames, host) }) {
 		return all
 	}
-	t.Note(p, TrimDot(host), "", ReasonDropped, "the host is a hostname among its own Gateway's addresses, and is dropped from them")
+	t.Note(p, TrimDot(host), "", ReasonDropped, "the host is one of its own Gateway's addresses; dropping that address")
 	return Without(all, host)
 }
 
@@ -303,10 +303,10 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 		faults = append(faults, t.Gateway.Fault)
 	}
 	if n := len(t.Gateway.Listeners); n > maxParts {
-		faults = append(faults, fmt.Sprintf("%d listeners, of which the first %d are read", n, maxParts))
+		faults = append(faults, fmt.Sprintf("%d listeners; only the first %d are read", n, maxParts))
 	}
 	if n := len(t.Gateway.Addresses); n > maxParts {
-		faults = append(faults, fmt.Sprintf("%d status addresses, of which the first %d are read", n, maxParts))
+		faults = append(faults, fmt.Sprintf("%d status addresses; only the first %d are read", n, maxParts))
 	}
 	for _, f := range faults {
 		for _, p := range t.Policies {
@@ -352,6 +352,6 @@ func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Conte
 
 // Why a hostname is not served at a name (rule 1.7).
 const (
-	AddressesWin = "addresses and hostnames cannot stand at one name: the addresses are served"
-	OneCNAME     = "one name has one CNAME: the first hostname is served"
+	AddressesWin = "a name cannot have both addresses and a hostname: serving the addresses"
+	OneCNAME     = "a name can have only one CNAME: serving the first hostname"
 )

@@ -41,13 +41,13 @@ func nameZone(admissions map[string]*Admission, a *Admission) {
 	for up := a; up != nil && up.FQDN == "" && up.Problem == nil; up = admissions[up.Zone.Parent] {
 		if i := slices.Index(path, up); i >= 0 {
 			for _, on := range path[i:] {
-				on.Problem = Problemf(reasonCycle, "zoneRef leads from Zone %s back to itself", on.Zone.Name)
+				on.Problem = Problemf(reasonCycle, "zoneRef forms a cycle through Zone %s", on.Zone.Name)
 			}
 			path = path[:i]
 			break
 		}
 		if len(path) == maxNaming {
-			a.Problem = &Problem{reasonInvalidName, "the names of all Zones that zoneRef leads to are longer than 255 octets together"}
+			a.Problem = &Problem{reasonInvalidName, "the name is longer than 255 octets, with those of all parent Zones"}
 			return
 		}
 		path = append(path, up)
@@ -68,12 +68,12 @@ func (a *Admission) cause() *Admission { return cmp.Or(a.nameless, a) }
 func (a *Admission) Pending(parent string) *Problem {
 	first := a.cause()
 	if first == a {
-		return Problemf(ReasonParentPending, "the Zone %s of zoneRef has no name yet: %s", parent, a.Problem.Message)
+		return Problemf(ReasonParentPending, "the parent Zone %s has no name yet: %s", parent, a.Problem.Message)
 	}
-	return Problemf(ReasonParentPending, "the Zone %s of zoneRef has no name yet, as Zone %s has none: %s", parent, first.Zone.Name, first.Problem.Message)
+	return Problemf(ReasonParentPending, "the parent Zone %s has no name yet, because Zone %s has none: %s", parent, first.Zone.Name, first.Problem.Message)
 }
 
-var errWildcardZone = errors.New("a zone's name does not begin with a wildcard")
+var errWildcardZone = errors.New("a zone's name cannot begin with a wildcard")
 
 // setName names a Zone; over is the one that its zoneRef names, nil for none.
 func (a *Admission) setName(over *Admission) {
@@ -82,7 +82,7 @@ func (a *Admission) setName(over *Admission) {
 	case a.Zone.Parent == "":
 		a.FQDN, err = rdata.Canonical(a.Zone.DomainName)
 	case over == nil:
-		a.Problem = Problemf(ReasonParentMissing, "the Zone %s of zoneRef does not exist", a.Zone.Parent)
+		a.Problem = Problemf(ReasonParentMissing, "the parent Zone %s does not exist", a.Zone.Parent)
 	case over.FQDN == "":
 		a.Problem, a.nameless = over.Pending(a.Zone.Parent), over.cause()
 	default:

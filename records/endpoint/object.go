@@ -46,7 +46,7 @@ func (o *object) read() {
 		o.names[name] = true
 		at := o.set.closest(name)
 		if at == nil {
-			o.refuse(ReasonNotServed, "%s lies outside the zones served here: %s", TrimDot(name), o.opt.ZoneNames())
+			o.refuse(ReasonNotServed, "%s is outside the zones served here: %s", TrimDot(name), o.opt.ZoneNames())
 			continue
 		}
 		if p := o.within(name, at); p != nil {
@@ -74,7 +74,7 @@ func (o *object) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
 		case p != nil:
 			o.refuse(p.Reason, "%s: %s", TrimDot(name), p.Message)
 		case rtype == dns.TypeCNAME && e.Target != "":
-			o.refuse(ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped", TrimDot(name), TrimDot(e.Target), TrimDot(host))
+			o.refuse(ReasonDropped, "%s: a name can have only one CNAME: serving %s; dropping %s", TrimDot(name), TrimDot(e.Target), TrimDot(host))
 		case rtype == dns.TypeCNAME:
 			e.Target = host
 		case !slices.Contains(e.Addrs, addr):
@@ -102,9 +102,9 @@ func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, hos
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
 	switch {
 	case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
-		p = Problemf(reasonInvalidAddress, "target %q is no address of an %s record", text, dns.TypeToString[rtype])
+		p = Problemf(reasonInvalidAddress, "target %q is not an address for an %s record", text, dns.TypeToString[rtype])
 	case addr.IsUnspecified() || addr.IsMulticast():
-		p = Problemf(reasonInvalidAddress, "target %q cannot be a client's destination", text)
+		p = Problemf(reasonInvalidAddress, "target %q is not an address that clients can connect to", text)
 	}
 	return addr, "", p
 }
@@ -148,16 +148,16 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 	}
 	for _, e := range o.steered {
 		if o.FQDN != "" && e.Target != "" && rdata.IsSubdomain(rdata.Base(o.FQDN), e.Target) && !o.has(e.Target) {
-			o.refuse(reasonLeadsNowhere, "%s: its target %s lies in spec.rootHost, and no endpoint of the object is for that: it leads nowhere, "+
-				"unless another object publishes it", TrimDot(e.Name), TrimDot(e.Target))
+			o.refuse(reasonLeadsNowhere, "%s: no endpoint of the object has its target %s, which is below spec.rootHost; the name does not resolve, "+
+				"unless another object publishes the target", TrimDot(e.Name), TrimDot(e.Target))
 		}
 		hosts := []string{e.Name}
 		if e.Inner {
 			n := o.set.closest(rdata.Base(e.Name)).ChainHost(e.Name)
 			hosts = slices.DeleteFunc([]string{n, rdata.WildcardOf(n)}, func(host string) bool { return !own[host] })
 			if len(hosts) == 0 {
-				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s are of the chain of %[2]s: "+
-					"endpoints there need one at %[2]s or *.%[2]s in the same object", TrimDot(e.Name), TrimDot(n))
+				o.refuse(reasonReserved, "%s: names at and below klb.%[2]s belong to the chain of %[2]s: "+
+					"write an endpoint for %[2]s or *.%[2]s in the same object", TrimDot(e.Name), TrimDot(n))
 			}
 		}
 		for _, host := range hosts {
@@ -207,7 +207,7 @@ func (o *object) refusedContender(c *Contender) bool {
 	at := o.set.closest(rdata.Base(c.Host))
 	for _, ns := range at.Corefile.Nameservers {
 		if ns.Name == c.Host && len(ns.Addresses) > 0 && c.Host != at.Origin {
-			o.refuse(ReasonConflicted, "%s is a name server of its zone, with addresses of its own in the Corefile", TrimDot(c.Host))
+			o.refuse(ReasonConflicted, "%s is a name server of the Corefile, which has its addresses", TrimDot(c.Host))
 			return true
 		}
 	}

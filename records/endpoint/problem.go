@@ -130,7 +130,7 @@ func unusable(m *api.Meta, invalid string) *Problem {
 // ownedBy says to the owner of an object, to, that what is the object m's; where vacant is true m has gone (rule 5.4).
 func ownedBy(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
 	if vacant {
-		return fmt.Sprintf("%s was that of %s %s, and is kept for namespace %s for 30 s after it has gone, or ten minutes after its cluster has",
+		return fmt.Sprintf("%s belonged to %s %s, and stays reserved for namespace %s for 30 s, or for ten minutes if the cluster is gone",
 			what, kind, InCluster(m, to), namespaceOf(m))
 	}
 	return fmt.Sprintf("%s belongs to %s %s", what, kind, InCluster(m, to))

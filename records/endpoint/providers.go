@@ -49,7 +49,7 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 	case listing == api.NotWatched:
 		return nil // the operator has said that no Secrets are read
 	case ref.Namespace != "" && ref.Namespace != p.Namespace():
-		pr.problem = Problemf(reasonProvider, "The dns provider could not be loaded: Secret %s lies in another namespace than the policy, which may not refer to it", ref.Namespace+"/"+ref.Name)
+		pr.problem = Problemf(reasonProvider, "The dns provider could not be loaded: Secret %s is not in the policy's namespace", ref.Namespace+"/"+ref.Name)
 	case ref.Name != "":
 		pr.filtered = true
 		if s, ok := in.Secrets.Get(p.Namespace() + "/" + ref.Name); ok {
@@ -112,11 +112,11 @@ func (pr *Provision) formerDefault(gateway *api.Gateway) string {
 func (pr *Provision) missing(ref *api.Provider, former string) *Problem {
 	switch {
 	case pr.waits:
-		return Problemf(reasonProvider, "The dns provider could not be loaded: Secrets could not be read yet, or may not be: grant the verbs get, list and watch on secrets, or write the property `secrets off`")
+		return Problemf(reasonProvider, "The dns provider could not be loaded: Secrets are not read yet, or cannot be: grant the verbs get, list and watch on secrets, or set `secrets off`")
 	case ref.Name != "":
 		return Problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found", ref.Name)
 	case ref.Selector == nil:
-		return Problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found, which hosts of the policy were published through: create it, or another default", former)
+		return Problemf(reasonSecretMissing, "The dns provider could not be loaded: secrets %q not found; hosts of the policy were published through it: create it, or another default", former)
 	default:
 		return Problemf(reasonSecretMissing, "The dns provider could not be loaded: no Secret of namespace %s has the labels of spec.providerSelector, %s", pr.policy.Namespace(), ref.Selector)
 	}
@@ -164,9 +164,9 @@ func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	case len(best) > 0:
 		return best, beside, nil
 	case len(beside) > 0:
-		return nil, nil, Problemf(reasonZoneNotServed, "the zone that Secret %s has for the host is not served here: these are: %s", beside[len(beside)-1].Secret.BareName(), pr.opt.ZoneNames())
+		return nil, nil, Problemf(reasonZoneNotServed, "the zone of Secret %s for the host is not served here; served zones: %s", beside[len(beside)-1].Secret.BareName(), pr.opt.ZoneNames())
 	case len(pr.secrets) == 1 && pr.secrets[0].Provider.Invalid != "":
-		return nil, nil, Problemf(reasonProvider, "Secret %s is no dns provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
+		return nil, nil, Problemf(reasonProvider, "Secret %s is not a DNS provider: %s", pr.secrets[0].BareName(), pr.secrets[0].Provider.Invalid)
 	}
 	return nil, nil, Problemf(reasonNoProvider, "Unable to find suitable zone in provider: %s: none has a domain for the host", pr.names())
 }
@@ -310,7 +310,7 @@ func (t *Target) noteProviders(pr *Provision, p *api.DNSPolicy) {
 		return
 	}
 	if pr.ignored > 0 {
-		t.Note(p, "", "", reasonProvider, fmt.Sprintf("of the Secrets that are its dns providers the first %d by name count, and %d more do not: let its selector mean fewer", maxProviders, pr.ignored))
+		t.Note(p, "", "", reasonProvider, fmt.Sprintf("the selector matches too many Secrets: the first %d by name are used, %d are not", maxProviders, pr.ignored))
 	}
 	for _, s := range pr.secrets {
 		if s.Provider.Invalid == "" {
@@ -332,7 +332,7 @@ func (t *Target) noteBeside(pr *Provision, p *api.DNSPolicy, host string, beside
 			pr.told = make(map[string]bool)
 		}
 		pr.told[name] = true
-		t.noteSecret(p, c.Secret, reasonZoneNotServed, fmt.Sprintf("the zone that it has for %s is not served here: these are: %s", TrimDot(host), pr.opt.ZoneNames()))
+		t.noteSecret(p, c.Secret, reasonZoneNotServed, fmt.Sprintf("its zone for %s is not served here; served zones: %s", TrimDot(host), pr.opt.ZoneNames()))
 	}
 }
 

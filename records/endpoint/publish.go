@@ -48,9 +48,9 @@ func (o *Options) administers(at *Zone, m *api.Meta) bool {
 // notServer says that an object may not say who serves a zone.
 func (o *Options) notServer(at *Zone, m *api.Meta) *Problem {
 	if at.Object != nil {
-		return Problemf(reasonNotAllowed, "the NS records of %s are for namespace %s alone, which has its Zone", TrimDot(at.Origin), namespaceOf(&at.Object.Meta))
+		return Problemf(reasonNotAllowed, "NS records of %s may come only from namespace %s, which has its Zone", TrimDot(at.Origin), namespaceOf(&at.Object.Meta))
 	}
-	return Problemf(reasonNotAllowed, "the NS records of %s are for the namespaces that administer it: where %s is one, write zone-namespaces %s into the Corefile",
+	return Problemf(reasonNotAllowed, "NS records of %s may come only from its administering namespaces: if %s is one, write `zone-namespaces %s` in the Corefile",
 		TrimDot(at.Origin), namespaceOf(m), m.Namespace())
 }
 
@@ -72,7 +72,7 @@ func mustName(rtype string) string {
 	if grants(nil, rtype) {
 		return ""
 	}
-	return ": the types have to name " + rtype + ", which takes all names below"
+	return "; the types must name " + rtype + ", which takes over all names below"
 }
 
 // mayPublishIn returns what MayPublish does, in a zone of the Corefile that has no Zone: the lines `publish`

@@ -69,7 +69,7 @@ func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, nam
 	t.Gateway = gateway
 	t.Contenders = o.contenders(policy, gateway)
 	if policy.HealthCheck != nil && policy.CheckInvalid != "" {
-		o.refuse(ReasonCheck, "the health check is not used, and all targets count as up: %s", policy.CheckInvalid)
+		o.refuse(ReasonCheck, "the health check is invalid, so all targets count as up: %s", policy.CheckInvalid)
 	}
 	return t
 }
@@ -127,22 +127,22 @@ func (o *object) record(rec *api.DNSRecord) {
 	case rec.Invalid != "":
 		o.Refused = &Problem{Reason: ReasonInvalid, Message: rec.Invalid}
 	case rec.Own():
-		o.Refused = &Problem{Reason: ReasonNotServed, Message: "this server has written it, and serves what it was made from"}
+		o.Refused = &Problem{Reason: ReasonNotServed, Message: "this server has written it, and serves its source instead"}
 	case !named:
-		o.Refused = Problemf(ReasonNotServed, "it is another server's: it has no label %s, and no zoneID with a Secret as provider", api.LabelZoneName)
+		o.Refused = Problemf(ReasonNotServed, "it is not for this server: it has neither the label %s nor a zoneID with a provider Secret", api.LabelZoneName)
 	case err != nil || o.set.closest(origin) == nil || o.set.closest(origin).Origin != origin:
-		o.Refused = Problemf(ReasonNotServed, "the zone %q is not served here; these are: %s", zone, o.opt.ZoneNames())
+		o.Refused = Problemf(ReasonNotServed, "zone %q is not served here; served zones: %s", zone, o.opt.ZoneNames())
 	case rootErr != nil:
 		o.Refused = Problemf(reasonInvalidName, "spec.rootHost %q: %v", rec.RootHost, rootErr)
 	case at == nil || at.Origin != origin:
-		o.Refused = Problemf(ReasonNotServed, "spec.rootHost %s does not lie in the zone %s", TrimDot(root), TrimDot(origin))
+		o.Refused = Problemf(ReasonNotServed, "spec.rootHost %s is not in zone %s", TrimDot(root), TrimDot(origin))
 	}
 	o.within = func(name string, at *Zone) *Problem {
 		switch {
 		case !rdata.IsSubdomain(rdata.Base(root), rdata.Base(name)):
-			return Problemf(ReasonNotServed, "%s does not lie at or below spec.rootHost %s", TrimDot(name), TrimDot(root))
+			return Problemf(ReasonNotServed, "%s is not at or below spec.rootHost %s", TrimDot(name), TrimDot(root))
 		case at.Origin != origin:
-			return Problemf(ReasonNotServed, "%s lies in the zone %s, and not in %s", TrimDot(name), TrimDot(at.Origin), TrimDot(origin))
+			return Problemf(ReasonNotServed, "%s is in zone %s, not in %s", TrimDot(name), TrimDot(at.Origin), TrimDot(origin))
 		}
 		return nil
 	}

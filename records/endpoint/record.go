@@ -83,7 +83,7 @@ func (r *Record) findName(s *Zones) *Problem {
 		over := s.Admission(rec.Cluster, rec.Parent)
 		switch {
 		case over == nil:
-			return Problemf(ReasonParentMissing, "the Zone %s of zoneRef does not exist", rec.Parent)
+			return Problemf(ReasonParentMissing, "the parent Zone %s does not exist", rec.Parent)
 		case over.FQDN == "":
 			return over.Pending(rec.Parent)
 		}
@@ -109,7 +109,7 @@ func (r *Record) findZone(s *Zones) (*Zone, *Problem) {
 	}
 	switch {
 	case at != nil && at.Origin != r.Name && isForeignCut(s, rec, r.Name, at):
-		return nil, Problemf(reasonNotAllowed, "%s begins a zone that belongs to another namespace: its own and that of the zone above may say what is at the cut", TrimDot(r.Name))
+		return nil, Problemf(reasonNotAllowed, "%s is the apex of another namespace's zone: only that namespace and the parent zone's may publish there", TrimDot(r.Name))
 	case at == nil:
 		return nil, &Problem{Reason: ReasonNotServed}
 	case at.Unread != nil:

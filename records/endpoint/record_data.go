@@ -27,7 +27,7 @@ func (r *Record) parse(at *Zone, w writing) *Problem {
 	}
 	rtype, ok := rdata.Type(rec.Type)
 	if !ok {
-		return Problemf(reasonInvalidData, "%s %q is no record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
+		return Problemf(reasonInvalidData, "%s %q is not a record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
 	}
 	if why := rdata.Refused(rtype); why != "" {
 		return Problemf(reasonForbiddenType, "%s %s: %s", w.typeAt, rec.Type, why)
@@ -53,23 +53,23 @@ func (r *Record) misplaced(rtype uint16, at *Zone) string {
 	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && r.Name != at.Origin {
 		for _, ns := range at.Corefile.Nameservers {
 			if len(ns.Addresses) > 0 && rdata.IsSubdomain(at.Origin, ns.Name) && rdata.IsSubdomain(r.Name, ns.Name) {
-				return TrimDot(ns.Name) + ", at or below it, is a name server of the Corefile, with addresses of its own"
+				return TrimDot(ns.Name) + ", at or below it, is a name server of the Corefile, which has its addresses"
 			}
 		}
 	}
 	if rtype == dns.TypeNS && strings.HasPrefix(r.Name, rdata.Wildcard) {
-		return "a wildcard cannot be delegated, and BIND copies no zone that has it (RFC 4592 §4.2): write an NS record for each name"
+		return "a wildcard cannot be delegated, and BIND rejects zones with one (RFC 4592 §4.2): write an NS record for each name"
 	}
 	if r.Name != at.Origin {
 		return ""
 	}
 	switch {
 	case rtype == dns.TypeCNAME:
-		return "a zone's own name has an SOA, and a CNAME may not stand beside it (RFC 1034 §3.6.2)"
+		return "the apex has an SOA record, and a CNAME cannot be beside other data (RFC 1034 §3.6.2)"
 	case rtype == dns.TypeDS:
 		return "a DS record belongs to the zone above (RFC 4035 §2.4)"
 	case rtype == dns.TypeNS && at.Object == nil && len(at.Corefile.Nameservers) > 0:
-		return "the name servers of a zone without a Zone are those of the nameserver lines in the Corefile"
+		return "without a Zone, the nameserver lines of the Corefile set the zone's name servers"
 	}
 	return ""
 }
@@ -84,15 +84,15 @@ func (r *Record) Unquoted() *Problem {
 	case quoted:
 		return Problemf(reasonStrings, behindQuotes)
 	case cut:
-		return Problemf(reasonStrings, "the text has no quotes, so what stands behind the semicolon is a comment, and left out: put it in quotes to have it all")
+		return Problemf(reasonStrings, "the text is not in quotes, so a comment begins at the semicolon and is ignored: put all of the text in quotes")
 	case len(txt.Txt) > 1:
-		return Problemf(reasonStrings, "the text has no quotes, so each of its %d words is a string of its own: put it in quotes to have one", len(txt.Txt))
+		return Problemf(reasonStrings, "the text is not in quotes, so each of its %d words is a separate string: put it in quotes for one string", len(txt.Txt))
 	}
 	return nil
 }
 
 // behindQuotes is said of a text with quotes of which cutOff reports true.
-const behindQuotes = "a semicolon stands outside of the quotes, so what stands behind it is a comment, and left out: put all of it in quotes"
+const behindQuotes = "a comment begins at the semicolon outside the quotes and is ignored: put all of the text in quotes"
 
 // cutOff reports whether a text has a comment, as a zone file has them (RFC 1035 §5.1): a
 // semicolon outside of quotes begins it.

@@ -71,7 +71,7 @@ func (t takenNames) refuse(a *Admission) *Problem {
 			continue
 		}
 		if n++; n <= maxTaken {
-			names = append(names, fmt.Sprintf("%s of %s %s", TrimDot(r.name), r.kind, InCluster(&r.meta, &a.Zone.Meta)))
+			names = append(names, fmt.Sprintf("%s (%s %s)", TrimDot(r.name), r.kind, InCluster(&r.meta, &a.Zone.Meta)))
 		}
 	}
 	if n == 0 {
@@ -81,7 +81,7 @@ func (t takenNames) refuse(a *Admission) *Problem {
 	if n > maxTaken {
 		more = fmt.Sprintf(", and %d more", n-maxTaken)
 	}
-	return Problemf(reasonNamesTaken, "the zone would take names that other namespaces have: %s%s. Have these objects removed first", strings.Join(names, ", "), more)
+	return Problemf(reasonNamesTaken, "the zone would take over names of other namespaces: %s%s. Remove these objects first", strings.Join(names, ", "), more)
 }
 
 // servedBefore reports whether the registry has a Zone as the zone of a name: what comes

@@ -105,7 +105,7 @@ func (at *Zone) InChain(name string) *Problem {
 	if n == "" {
 		return nil
 	}
-	return Problemf(reasonReserved, "%s: names at and below klb.%[2]s are of the chain of %[2]s: choose a name without the label klb",
+	return Problemf(reasonReserved, "%s: names at and below klb.%[2]s belong to the chain of %[2]s: choose a name without the label klb",
 		TrimDot(name), TrimDot(n))
 }
 
@@ -150,14 +150,14 @@ func (at *Zone) mayTell(name, rtype string) *Problem {
 	switch t, _ := rdata.Type(rtype); t {
 	case dns.TypeNS, dns.TypeDNAME:
 		if at.tellsBelow(name) {
-			return Problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps names below it, which begin with %s, for telling who owns a host, and no %s records lead them elsewhere",
+			return Problemf(reasonForbiddenType, "%s: owner-txt reserves names below it that begin with %s, which %s records would redirect",
 				TrimDot(name), at.Corefile.OwnerTXT, rtype)
 		}
 	}
 	switch t, _ := rdata.Type(rtype); t {
 	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
 		if at.TellsOwner(name) {
-			return Problemf(reasonForbiddenType, "%s: owner-txt in the Corefile keeps the names that begin with %s for telling who owns a host, and others have no %s records there",
+			return Problemf(reasonForbiddenType, "%s: owner-txt reserves names that begin with %s, which may have no other %s records",
 				TrimDot(name), at.Corefile.OwnerTXT, rtype)
 		}
 	}

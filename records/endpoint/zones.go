@@ -208,11 +208,11 @@ func (s *Zones) admit(a *Admission, opt *Options) {
 		}
 	}
 	if over.TellsOwner(a.FQDN) || over.tellsBelow(a.FQDN) {
-		a.Problem = Problemf(ReasonConflicted, "owner-txt in the Corefile keeps %s for telling who owns a host", TrimDot(a.FQDN))
+		a.Problem = Problemf(ReasonConflicted, "owner-txt reserves the name %s", TrimDot(a.FQDN))
 		return
 	}
 	if ns := a.hidesServer(over.Corefile); ns != "" && (a.Parent != nil || opt.ZoneNamespaces == nil) {
-		a.Problem = Problemf(ReasonConflicted, "%s, which lies in the zone, is a name server of the Corefile, with addresses of its own", TrimDot(ns))
+		a.Problem = Problemf(ReasonConflicted, "%s in this zone is a name server of the Corefile, which has its addresses", TrimDot(ns))
 		return
 	}
 	if a.Parent != nil && !a.registered {
@@ -299,7 +299,7 @@ func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
 	case opt.ZoneNamespaces == nil:
 		return opt.mayPublishIn(s.zoneAt(a.FQDN, up).Corefile.Origin, &z.Meta, a.FQDN, "")
 	}
-	return Problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s may not have Zones without one: zone-namespaces in the Corefile names those that may",
+	return Problemf(reasonNotAllowed, "no Zone delegates %s, and namespace %s is not in zone-namespaces of the Corefile",
 		TrimDot(a.FQDN), namespaceOf(&z.Meta))
 }
 
@@ -307,15 +307,15 @@ func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
 // is the zone that it lies in, nil for none.
 func (s *Zones) strayed(m *api.Meta, parent string, up *Zone) *Problem {
 	if a := s.Admission(m.Cluster, parent); a != nil && a.Problem != nil {
-		return Problemf(ReasonParentPending, "the Zone %s of zoneRef is not served itself", parent)
+		return Problemf(ReasonParentPending, "the parent Zone %s is not served", parent)
 	}
 	switch {
 	case up == nil:
 		return &Problem{Reason: ReasonNotServed}
 	case up.Object == nil:
-		return Problemf(reasonParentMismatch, "the name lies in the zone %s, which has no Zone, and not in the Zone %s of zoneRef", TrimDot(up.Origin), parent)
+		return Problemf(reasonParentMismatch, "the name is in zone %s, which has no Zone object, not in the parent Zone %s", TrimDot(up.Origin), parent)
 	}
-	return Problemf(reasonParentMismatch, "the name lies in the zone %s of Zone %s, and not in the Zone %s of zoneRef",
+	return Problemf(reasonParentMismatch, "the name is in zone %s of Zone %s, not in the parent Zone %s",
 		TrimDot(up.Origin), InCluster(&up.Object.Meta, m), parent)
 }
 
@@ -333,7 +333,7 @@ func (s *Zones) Admission(cluster, name string) *Admission {
 // cluster's is named with its cluster.
 func namespaceOf(m *api.Meta) string {
 	if m.Apart {
-		return m.Namespace() + " of cluster " + m.Cluster + " (where it is not listed as the one of that name elsewhere)"
+		return m.Namespace() + " in cluster " + m.Cluster + " (not listed as shared with other clusters)"
 	}
 	return m.Namespace()
 }
@@ -341,7 +341,7 @@ func namespaceOf(m *api.Meta) string {
 // InCluster names an object to the owner of another one.
 func InCluster(m, to *api.Meta) string {
 	if m.Cluster != to.Cluster {
-		return m.Name + " of cluster " + m.Cluster
+		return m.Name + " in cluster " + m.Cluster
 	}
 	return m.Name
 }

@@ -24,7 +24,7 @@ func (l Loss) Problem() *endpoint.Problem {
 		return endpoint.UnreadProblem(o.Host, o.Kind, o.By)
 	case !o.Vacant() && l.Crowded:
 		return endpoint.Problemf(endpoint.ReasonConflicted,
-			"%d policies share the host already, which is the most: the older ones are served, %s %s first",
+			"at most %d policies may share a host: serving the oldest, %s %s first",
 			maxSharing, o.Kind, endpoint.InCluster(o.By, c.By))
 	case !o.Vacant() && endpoint.Underscored(c.Host) && c.Host != o.Host:
 		return NotBelow(o, c.By)

@@ -16,6 +16,6 @@ func Strange(owner *endpoint.Contender, m *api.Meta) bool {
 
 // NotBelow says that a name belongs to the namespace of the owner of the one above.
 func NotBelow(owner *endpoint.Contender, m *api.Meta) *endpoint.Problem {
-	return endpoint.Problemf(endpoint.ReasonConflicted, "names that begin with _ below %s are for the namespace that has it, that of %s %s",
+	return endpoint.Problemf(endpoint.ReasonConflicted, "names that begin with _ below %s are reserved for the namespace of its owner, %s %s",
 		endpoint.TrimDot(owner.Host), owner.Kind, endpoint.InCluster(owner.By, m))
 }

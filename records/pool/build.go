@@ -102,7 +102,7 @@ func (b *Builder) noteUnchecked(on []*endpoint.Contender) {
 	for _, c := range on {
 		if c.Check() != nil && !c.Checked() && !b.ProbesOff {
 			b.note(c, endpoint.ReasonNotChecked,
-				"%s: nothing is checked, and all targets count as up: a wildcard has no name to ask for. Write healthCheck.host",
+				"%s: not checked, so all targets count as up: a wildcard has no hostname to probe. Set healthCheck.host",
 				endpoint.TrimDot(c.Host))
 		}
 	}
@@ -139,7 +139,7 @@ func (b *Builder) host(on []*endpoint.Contender, apart bool) {
 	default:
 		if apart {
 			for _, c := range usable {
-				b.note(c, endpoint.ReasonChainTaken, "%s: the names at and below klb.%[2]s are those of %[2]s, which has other members: the host is answered without its chain",
+				b.note(c, endpoint.ReasonChainTaken, "%s: names at and below klb.%[2]s belong to %[2]s, which has other members; the host is answered without its chain",
 					endpoint.TrimDot(c.Host), endpoint.TrimDot(h))
 			}
 		}
@@ -201,7 +201,7 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	}
 	for i := range hostnames {
 		if f := &hostnames[i]; f.Target != served {
-			b.drop(f, endpoint.ReasonDropped, "%s: %s, and %s dropped", endpoint.TrimDot(host), why, endpoint.TrimDot(f.Target))
+			b.drop(f, endpoint.ReasonDropped, "%s: %s; dropping %s", endpoint.TrimDot(host), why, endpoint.TrimDot(f.Target))
 		}
 	}
 	set.RRs = slices.Clip(set.RRs)
@@ -218,7 +218,7 @@ func (b *Builder) resolvable(c *endpoint.Contender, name, hostname string, zone 
 	if c.Kind != api.KindDNSPolicy {
 		who = "the name"
 	}
-	b.note(c, endpoint.ReasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, and that is in no zone served here: give %s an IP address, or use a host below %s",
+	b.note(c, endpoint.ReasonApexHostname, "%s has other data, so it cannot be a CNAME to %s, which is in no zone served here: give %s an IP address, or use a host below %s",
 		endpoint.TrimDot(name), endpoint.TrimDot(hostname), who, endpoint.TrimDot(zone.Origin))
 	return false
 }

@@ -38,7 +38,7 @@ func NoteAnnotations(t *endpoint.Target) {
 	}
 	note := func(p *api.DNSPolicy, of, annotation, value, known string) {
 		t.Note(p, "", "", endpoint.ReasonAnnotation,
-			"annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and counts for nothing: write "+known)
+			"annotation "+annotation+" of "+of+" is "+strconv.Quote(api.Cut(value, maxValue))+" and has no effect: write "+known)
 	}
 	override := func(p *api.DNSPolicy, of string, annotations map[string]string) {
 		if value, ok := annotations[annotationOverride]; ok && overrideOf(annotations) == health.NoOverride {
@@ -47,7 +47,7 @@ func NoteAnnotations(t *endpoint.Target) {
 	}
 	for _, p := range t.Policies {
 		if p.HealthCheck != nil && p.CheckInvalid != "" {
-			t.Note(p, "", "", endpoint.ReasonCheck, "the health check is not used, and all targets count as up: "+p.CheckInvalid)
+			t.Note(p, "", "", endpoint.ReasonCheck, "the health check is invalid, so all targets count as up: "+p.CheckInvalid)
 		}
 		override(p, "Gateway "+t.Gateway.Name, t.Gateway.Annotations)
 		override(p, "the policy", p.Annotations)

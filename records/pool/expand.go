@@ -270,7 +270,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	if x.b.Unlocated && len(p.Groups) > 1 {
 		for i := range ways {
 			x.b.note(ways[i].contender, endpoint.ReasonUnlocated,
-				"nothing finds clients here, so geo codes count for nothing: write geoip FILE or nets FILE into the Corefile")
+				"nothing locates clients, so geo codes have no effect: write `geoip FILE` or `nets FILE` in the Corefile")
 		}
 	}
 	x.groups, x.distinct, p.Groups, p.Members = p.Groups, ways, slices.Clone(p.Groups), make([]Member, 0, len(ways))

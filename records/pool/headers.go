@@ -33,13 +33,13 @@ func (b *Builder) noteHeaders(c *endpoint.Contender) {
 	if name == "" || b.ProbesOff || !c.Checked() {
 		return
 	}
-	const effect = "; until then its targets are not checked: what is known of them stays, and new ones count as up"
+	const effect = "; until then its targets are not checked: known ones keep their state, new ones count as up"
 	switch secret := b.Secret(c.Policy.Cluster, name); {
 	case secret == nil && b.NoSecrets(c.Policy.Cluster):
-		b.note(c, endpoint.ReasonHeaders, "the health check takes headers from Secret %s, but no Secrets are read here: take `secrets off` out of the Corefile, or name Secret in its `kinds`%s",
+		b.note(c, endpoint.ReasonHeaders, "headers of the health check are in Secret %s, but Secrets are not read: remove `secrets off` from the Corefile, or add Secret to its `kinds`%s",
 			name, effect)
 	case secret == nil || secret.Unlabelled:
-		b.note(c, endpoint.ReasonHeaders, `Secret %s, which the health check takes headers from, is not there, lacks the label %s: "%s", or may not be read here%s`,
+		b.note(c, endpoint.ReasonHeaders, `headers of the health check are in Secret %s, which does not exist, lacks the label %s: "%s", or is not readable%s`,
 			name, api.HeadersLabel, api.HeadersOn, effect)
 	case secret.Invalid != "":
 		b.note(c, endpoint.ReasonHeaders, "Secret %s: %s%s", name, secret.Invalid, effect)

@@ -88,7 +88,7 @@ func (b *Builder) yield(name string, f owned, o *owned) {
 	case f.SetID != "" && !f.Same(o.Endpoint):
 		b.drop(&f, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.contender.Kind, owner)
 	case f.Target != o.Target:
-		b.drop(&f, endpoint.ReasonDropped, "%s: one name has one CNAME: %s is served, and %s dropped",
+		b.drop(&f, endpoint.ReasonDropped, "%s: a name can have only one CNAME: serving %s; dropping %s",
 			endpoint.TrimDot(name), endpoint.TrimDot(o.Target), endpoint.TrimDot(f.Target))
 	}
 	if f.contender != o.contender && (beside || f.Same(o.Endpoint)) {

@@ -124,7 +124,7 @@ func (x *expansion) waysFrom(c *chainName) {
 			x.budget--
 			l.taken, c.ways = true, append(c.ways, l.path)
 		case l != nil:
-			x.b.drop(f, endpoint.ReasonDropped, "%s: "+endpoint.AddressesWin+", and %s dropped", endpoint.TrimDot(c.name), endpoint.TrimDot(f.Target))
+			x.b.drop(f, endpoint.ReasonDropped, "%s: "+endpoint.AddressesWin+"; dropping %s", endpoint.TrimDot(c.name), endpoint.TrimDot(f.Target))
 		case f.Geo == endpoint.AnyGeo && pairs.coded(f.Target):
 			// It says which of the others is the default.
 		default:
@@ -283,7 +283,7 @@ func (x *expansion) along(f *owned, deflt bool, all []path) []path {
 func (x *expansion) full(all []path) bool { return len(all) == maxMembers || x.budget <= 0 }
 
 // crowded is what the owners are told of targets that there is no room for.
-const crowded = "%s leads to too many targets: at most %d of one name are served, of older objects first"
+const crowded = "%s leads to too many targets: serving at most %d per name, those of older objects first"
 
 // leaveOut tells the owners of targets that are not among the ways from a name, as far as telling allows.
 func (x *expansion) leaveOut(name string, rest []path) {
@@ -390,7 +390,7 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 func (b *Builder) fitting(l *addressList, c *endpoint.Contender, e *endpoint.Endpoint) []netip.Addr {
 	addrs := l.fitting(e.Addrs)
 	if len(addrs) < len(e.Addrs) {
-		b.note(c, endpoint.ReasonDropped, "%s: one name has at most %d addresses of a type: the first are served",
+		b.note(c, endpoint.ReasonDropped, "%s: a name can have at most %d addresses of a type: serving the first",
 			endpoint.TrimDot(e.Name), endpoint.MaxAtName)
 	}
 	return addrs

@@ -16,7 +16,7 @@ func check(rr dns.RR, data []byte) error {
 	switch rr := rr.(type) {
 	case *dns.CAA:
 		if rr.Tag == "" || strings.Contains(rr.Tag, "-") || strings.ContainsFunc(rr.Tag, notLDH) {
-			return errors.New("the tag has letters and digits, and nothing else (RFC 8659 §4.1)")
+			return errors.New("the tag may have only letters and digits (RFC 8659 §4.1)")
 		}
 	case *dns.DS:
 		return checkDigest(dsDigests, rr.DigestType, rr.Digest)
@@ -30,11 +30,11 @@ func check(rr dns.RR, data []byte) error {
 		return checkAlgorithm(rr.Algorithm)
 	case *dns.IPSECKEY:
 		if rr.GatewayType > 3 {
-			return errors.New("the gateway has a type of 0 to 3 (RFC 4025 §2.3)")
+			return errors.New("the gateway type must be from 0 to 3 (RFC 4025 §2.3)")
 		}
 	case *dns.AMTRELAY:
 		if rr.GatewayType&^0x80 > 3 {
-			return errors.New("the relay has a type of 0 to 3 (RFC 8777 §4.2.3)")
+			return errors.New("the relay type must be from 0 to 3 (RFC 8777 §4.2.3)")
 		}
 		if rr.GatewayType > 0x80 { // it would be packed without the relay
 			return errors.New("a relay with the discovery bit cannot be served: write 0 for the bit")
@@ -65,7 +65,7 @@ var (
 
 func checkDigest(sizes map[uint8]int, kind uint8, digits string) error {
 	if want := sizes[kind]; want > 0 && len(digits) != 2*want {
-		return fmt.Errorf("the digest has %d octets: of type %d it has %d, which are %d digits", len(digits)/2, kind, want, 2*want)
+		return fmt.Errorf("the digest has %d octets, but type %d has %d, which are %d hex digits", len(digits)/2, kind, want, 2*want)
 	}
 	return nil
 }
@@ -86,20 +86,20 @@ func checkSubstitution(text string) error {
 	}
 	parts := strings.Split(text[1:], text[:1])
 	if strings.ContainsAny(text[:1], "\\i0123456789") || strings.Contains(text, "\x00") || len(parts) != 3 || strings.Trim(parts[2], "i") != "" {
-		return errors.New("the expression is not a delimiter, what is looked for, the delimiter, what stands in for it, the delimiter, " +
-			"and i or nothing, such as !^.*$!sip:info@example.net! (RFC 3402 §3.2)")
+		return errors.New("the expression must be a pattern and a replacement, each followed by the delimiter that precedes both, " +
+			"and an optional i, such as !^.*$!sip:info@example.net! (RFC 3402 §3.2)")
 	}
 	wanted, with := parts[0], parts[1]
 	re, err := syntax.Parse(wanted, syntax.POSIX)
 	if err != nil || !portable(re) || strings.Contains(wanted, "-[") || !expression.MatchString(wanted) {
-		return errors.New("what the expression looks for is no extended regular expression that every server reads (RFC 3402 §3.2, POSIX)")
+		return errors.New("the pattern is not a portable POSIX extended regular expression (RFC 3402 §3.2)")
 	}
 	for i := 0; i < len(with); i++ {
 		if with[i] != '\\' {
 			continue
 		}
 		if i++; i == len(with) || with[i] == '0' || with[i] > '0' && with[i] <= '9' && int(with[i]-'0') > re.MaxCap() {
-			return errors.New("what stands in for a match refers to parentheses that are not there: it has \\1 to \\9 (RFC 3402 §3.2)")
+			return errors.New("the replacement refers to a group that the pattern lacks: write \\1 to \\9 (RFC 3402 §3.2)")
 		}
 	}
 	return nil
@@ -141,7 +141,7 @@ func checkService(params []dns.SVCBKeyValue) error {
 			}
 		case dns.SVCB_NO_DEFAULT_ALPN:
 			if !has(dns.SVCB_ALPN) {
-				wrong = "has no alpn beside it (RFC 9460 §7.1.1)"
+				wrong = "needs alpn beside it (RFC 9460 §7.1.1)"
 			}
 		case dns.SVCB_DOHPATH:
 			if !dohPath.MatchString(value) {
@@ -151,7 +151,7 @@ func checkService(params []dns.SVCBKeyValue) error {
 		if m, ok := p.(*dns.SVCBMandatory); ok {
 			for i, k := range m.Code {
 				if k == dns.SVCB_MANDATORY || i > 0 && k <= m.Code[i-1] || !has(k) {
-					wrong = fmt.Sprintf("names %s, which is not there, or twice, or mandatory itself (RFC 9460 §8)", k)
+					wrong = fmt.Sprintf("names %s, which is missing, repeated, or mandatory itself (RFC 9460 §8)", k)
 				}
 			}
 		}

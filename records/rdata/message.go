@@ -15,7 +15,7 @@ var parserText = regexp.MustCompile(`(?s)^(?:dns: )?(.*): ("(?:[^"\\]|\\.)*") at
 // quoteless takes away what is no quote of its own, for all that it looks like one.
 var quoteless = strings.NewReplacer(`\\`, "", `\"`, "")
 
-var errQuote = errors.New(`it cannot be read: a quote is missing: each " that begins a text needs one that ends it; \" is one inside`)
+var errQuote = errors.New(`a quote is missing: each " that begins a text needs one that ends it; write \" for one inside`)
 
 // unreadable returns what the parser's error says to whoever has written data of the type:
 // where text cannot be read, and an example of data that can. Without one, it is what the
@@ -32,7 +32,7 @@ func unreadable(rtype uint16, text string, err error) error {
 		}
 	}
 	if form := example(rtype); form != "" {
-		return errors.New("it cannot be read" + at + form)
+		return errors.New("it cannot be parsed" + at + form)
 	}
 	return errors.New(wanted + at)
 }
@@ -40,7 +40,7 @@ func unreadable(rtype uint16, text string, err error) error {
 // example returns what a message about data of the type ends in; "" where no form is known.
 func example(rtype uint16) string {
 	if form := forms[rtype]; form != "" {
-		return ": write it in the form of a zone file, such as " + form
+		return ": write it as in a zone file, such as " + form
 	}
 	return ""
 }

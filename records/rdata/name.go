@@ -39,7 +39,7 @@ var (
 	errHostNumber = errors.New("the last label is a number, as in an IP address")
 	errHostChar   = errors.New("invalid hostname: labels hold letters, digits and inner hyphens; a wildcard is the whole first label")
 	errURL        = errors.New("it is a URL: write the host name alone")
-	errEscape     = errors.New("it is not a domain name: the backslash at its end escapes nothing")
+	errEscape     = errors.New("it is not a domain name: it ends with a backslash")
 )
 
 // Host returns a listener's hostname as a lower-case name with a final dot. It takes what the

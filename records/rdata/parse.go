@@ -16,8 +16,8 @@ import (
 
 var (
 	errNone    = errors.New("there is none")
-	errMany    = errors.New("it is more than one record: write each as a Record of its own")
-	errTooLong = errors.New("it is longer than a message can hold")
+	errMany    = errors.New("it is more than one record: write a Record for each")
+	errTooLong = errors.New("it is longer than a DNS message allows")
 )
 
 // Parse reads data in the form of a master file (RFC 1035 §5.1), with names relative to origin. It returns the record
@@ -127,7 +127,7 @@ func parseGeneric(head dns.RR_Header, text string) (dns.RR, error) {
 			return settle(rr)
 		}
 	}
-	return nil, errors.New("its octets are not those of such data" + example(head.Rrtype))
+	return nil, errors.New("its octets are not valid data of the type" + example(head.Rrtype))
 }
 
 // settle returns rr as others read it from a message, or what keeps it from being sent, or others from reading it.
@@ -149,7 +149,7 @@ func settle(rr dns.RR) (dns.RR, error) {
 		return nil, errNone // the rest of the line may be a comment
 	}
 	if again, err := pack(same); err != nil || !bytes.Equal(octets, again) {
-		return nil, errors.New("it does not come out of a message as it goes in")
+		return nil, errors.New("it changes when it is packed and unpacked")
 	}
 	if err := check(same, octets[end-int(same.Header().Rdlength):]); err != nil {
 		return nil, err
@@ -216,5 +216,5 @@ func unpackable(rtype uint16, err error) error {
 	if errors.Is(err, dns.ErrBuf) || strings.Contains(err.Error(), "overflow") {
 		return errTooLong
 	}
-	return fmt.Errorf("it cannot be written (%w)%s", err, example(rtype))
+	return fmt.Errorf("it cannot be packed (%w)%s", err, example(rtype))
 }

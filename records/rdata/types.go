@@ -82,19 +82,19 @@ func Refused(t uint16) string {
 	case dns.TypeSOA:
 		return "the SOA comes from the Zone"
 	case dns.TypeRRSIG, dns.TypeNSEC, dns.TypeNSEC3, dns.TypeNSEC3PARAM, dns.TypeSIG, dns.TypeNXT:
-		return "signatures and proofs are made by the plugin dnssec"
+		return "the dnssec plugin makes signatures and proofs"
 	case dns.TypeZONEMD:
 		return "a digest of the zone would be wrong after the next change"
 	case dns.TypeSPF:
 		return "it is obsolete: write a TXT record (RFC 7208 §3.1)"
 	case dns.TypeNone, dns.TypeOPT, dns.TypeReserved:
-		return "it is not for data"
+		return "it is not a type of data"
 	}
 	switch _, known := forms[t]; {
 	case known:
 		return ""
 	case t >= 128 && t <= 255: // RFC 6895 §3.1: meta types and those of questions, TSIG and TKEY among them
-		return "it is not for data"
+		return "it is not a type of data"
 	case t <= lastAssigned || t == dns.TypeTA || t == dns.TypeDLV:
 		return "it is obsolete, or too new for this server to check its data"
 	}

@@ -86,7 +86,7 @@ func (s *View) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
 	said := *v
 	said.Conditions = append(v.Conditions[:len(v.Conditions):len(v.Conditions)], api.Condition{
 		Type: api.ConditionEntries, Status: api.ConditionFalse, Reason: endpoint.ReasonTooMany,
-		Message: fmt.Sprintf("status.entries holds the first %d records of the zone: a zone transfer has all", len(entries)),
+		Message: fmt.Sprintf("status.entries has only the first %d records of the zone; a zone transfer has all", len(entries)),
 	})
 	return &said
 }

@@ -21,7 +21,7 @@ const (
 	messageNotHealthy = "DNSPolicy has encountered some issues: not all sub-resources of policy are passing the policy defined health check. Not healthy DNSRecords are: "
 	messageAddresses  = "Not healthy addresses: ["
 	messageUnchecked  = "; not checked, and counted as healthy (%s): [%s]"
-	messageFailOpen   = "; none is left that is healthy, so answers hold these (fail-open)"
+	messageFailOpen   = "; none is healthy, so they are answered all the same (fail open)"
 )
 
 // StatusNow returns the verdict on a policy with what is known of its targets at this moment (rule 4.8): whether all are

@@ -98,16 +98,16 @@ func (r *reached) problem(b *pool.Builder, p *api.HealthCheckProbe) string {
 	if r.joined[p.Name] {
 		return ""
 	}
-	why := "its namespace publishes " + p.Address + ", but no name is answered with it, as the status of the policies tells"
+	why := "its namespace publishes " + p.Address + ", but no name is answered with it (see the status of its policies)"
 	switch {
 	case !r.published[p.Address]:
 		why = "no name of its namespace publishes " + p.Address
 	case !r.served[p.Address]:
 	default:
-		why = fmt.Sprintf("%d other probes join at %s already, which is the most", pool.MaxJoined, p.Address)
+		why = fmt.Sprintf("%s already has %d probes, the maximum", p.Address, pool.MaxJoined)
 	}
 	if !b.ProbesOff {
 		why += ", and probe-allow does not cover it"
 	}
-	return why + ": it counts for nothing"
+	return why + "; the probe is ignored"
 }

@@ -20,7 +20,7 @@ const (
 	reasonAllPassed       = "AllChecksPassed"
 	messageEnsured        = "Provider ensured the dns record"
 	messageAllPassed      = "All healthchecks succeeded"
-	messageNotWanted      = "the DNSPolicy does not publish the host: the record is about to be deleted"
+	messageNotWanted      = "the DNSPolicy does not publish the host; the record will be deleted"
 )
 
 // ProbeStatus returns the status that a DNSHealthCheckProbe should carry at this moment (rule

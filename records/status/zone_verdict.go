@@ -31,7 +31,7 @@ func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
 	}
 	if z.StandsIn() {
 		none := endpoint.Problemf(endpoint.ReasonNoNameservers,
-			"no Record and no nameserver of the Corefile says who serves the zone: %s stands in", endpoint.TrimDot(z.MName()))
+			"no NS Record, and no `nameserver` in the Corefile; using the placeholder %s: write one of them", endpoint.TrimDot(z.MName()))
 		v.Conditions = s.ready(none.And(said))
 		return v
 	}
@@ -76,7 +76,7 @@ func (s *View) lossOf(z *zone.Zone, r *endpoint.Record, losses zone.LossFunc) *e
 func (s *View) ready(p *endpoint.Problem) []api.Condition {
 	message := p.Message
 	if p.Reason == endpoint.ReasonNotServed && message == "" {
-		message = "the name lies outside the zones served here: " + s.Opt.ZoneNames()
+		message = "the name is outside the zones served here: " + s.Opt.ZoneNames()
 	}
 	return []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionFalse, Reason: p.Reason, Message: api.Cut(message, endpoint.MaxMessage)}}
 }
@@ -86,7 +86,7 @@ func (s *View) ready(p *endpoint.Problem) []api.Condition {
 func served(v *api.Verdict, said *endpoint.Problem) []api.Condition {
 	c := api.Condition{Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: endpoint.ReasonServed, Message: api.MessageServed}
 	if v.Parent != "" && v.ParentLabel() == "" {
-		c.Message += fmt.Sprintf("; the label kubi.zone/parent-zone cannot hold %s, as it has %d characters at the most: nothing else is wrong, and it is served all the same", v.Parent, api.MaxLabelValue)
+		c.Message += fmt.Sprintf("; the label kubi.zone/parent-zone is missing, as %s is longer than %d characters", v.Parent, api.MaxLabelValue)
 	}
 	if said != nil {
 		c.Reason, c.Message = said.Reason, api.Cut(c.Message+"; "+said.Message, endpoint.MaxMessage)

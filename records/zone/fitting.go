@@ -77,7 +77,7 @@ func fitting(records []*endpoint.Record, beside int, lose func(*endpoint.Record,
 			continue
 		}
 		lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
-			"the records of type %s at the name have more than %d octets together, and no message holds more: those of the older objects are served",
+			"the %s records at the name have more than the %d octets that a message can hold: serving those of older objects",
 			rdata.TypeName(r.Record.Type), maxRRset))
 	}
 	return kept

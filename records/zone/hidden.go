@@ -23,14 +23,14 @@ func (z *Zone) HiderOf(name string, rtype uint16) *endpoint.Problem {
 		return nil
 	case OfType(turn.Static, dns.TypeNS) == nil || turn.Name == z.Origin():
 		return endpoint.Problemf(endpoint.ReasonHidden,
-			"the DNAME record of %s redirects all names below it: nobody is answered from this one", endpoint.TrimDot(turn.Name))
+			"the DNAME record at %s redirects all names below it; this one is hidden", endpoint.TrimDot(turn.Name))
 	}
 	isServer := func(rr dns.RR) bool { return rr.(*dns.NS).Ns == name }
 	if (rtype == dns.TypeA || rtype == dns.TypeAAAA) && slices.ContainsFunc(OfType(turn.Static, dns.TypeNS), isServer) {
 		return nil
 	}
 	return endpoint.Problemf(endpoint.ReasonHidden,
-		"the NS records of %s leave that name, and all below it, to these name servers: nobody is answered from this one",
+		"the NS records at %s delegate it and all names below it; this one is hidden",
 		endpoint.TrimDot(turn.Name))
 }
 

@@ -29,7 +29,7 @@ func (z *Zone) mismatch(n *Node, r *endpoint.Record) *endpoint.Problem {
 	if slices.ContainsFunc(OfType(copies, dns.TypeNS), func(rr dns.RR) bool { return compareData(rr, r.RR) == 0 }) {
 		return nil
 	}
-	return endpoint.Problemf(endpoint.ReasonMismatch, "the zone %s itself does not have this name server", endpoint.TrimDot(n.Name))
+	return endpoint.Problemf(endpoint.ReasonMismatch, "zone %s itself does not list this name server", endpoint.TrimDot(n.Name))
 }
 
 // LossFunc returns what is to be said of the Records at a name: Zone.Losses, or LossMemo.Losses.
@@ -80,7 +80,7 @@ func ownedBy(owner *endpoint.Contender, r *endpoint.Record) *endpoint.Problem {
 	by := endpoint.InCluster(owner.By, &r.Record.Meta)
 	if !endpoint.Steered(r.RR.Header().Rrtype) && owner.By.SameNamespace(&r.Record.Meta) {
 		return endpoint.Problemf(endpoint.ReasonConflicted,
-			"%s %s is answered with a CNAME here, beside which no data may stand: give it an IP address, or move the record", owner.Kind, by)
+			"%s %s is answered with a CNAME here, which cannot be beside other data: give it an IP address, or move the record", owner.Kind, by)
 	}
 	return endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s %s", owner.Kind, by)
 }

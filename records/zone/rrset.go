@@ -123,7 +123,7 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 		rtype := r.RR.Header().Rrtype
 		switch {
 		case n == endpoint.MaxAtName:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "%d Records have the name, which is the most: the older ones are served", endpoint.MaxAtName))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "at most %d Records may have one name: serving the older ones", endpoint.MaxAtName))
 		case r.Bound && owner.Strange(at.Above, &r.Record.Meta):
 			lose(r, owner.NotBelow(at.Above, &r.Record.Meta))
 		case at.Owner != nil && (endpoint.Steered(rtype) || at.Alias && r.Origin > 0):
@@ -132,15 +132,15 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 			lose(r, at.stranger(r))
 		case at.reserved() && endpoint.Steered(rtype):
 			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
-				"%s is a name server of its zone, with addresses of its own in the Corefile", endpoint.TrimDot(r.Name)))
+				"%s is a name server of the Corefile, which has its addresses", endpoint.TrimDot(r.Name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(r.RR, alias.RR):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one CNAME: %s is older", alias.Object(r)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one CNAME: %s is older", alias.Object(r)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME may not stand beside other data: %s of type %s is older", other.Object(r), other.Record.Type))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s of type %s is older", other.Object(r), other.Record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "no data may stand beside a CNAME: %s is older", alias.Object(r)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s is older", alias.Object(r)))
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(r.RR, dname.RR):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "one name has one DNAME: %s is older", dname.Object(r)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one DNAME: %s is older", dname.Object(r)))
 		default:
 			n++
 			switch {
@@ -200,7 +200,7 @@ func oneRRset(records []*endpoint.Record, lose func(*endpoint.Record, *endpoint.
 	for _, r := range records {
 		rr := r.RR
 		if rr.Header().Ttl != ttl {
-			lose(r, endpoint.Problemf(endpoint.ReasonTTL, "the records of type %s at one name have one TTL: the lowest, %d, is served", r.Record.Type, ttl))
+			lose(r, endpoint.Problemf(endpoint.ReasonTTL, "the %s records at a name must have one TTL: serving the lowest, %d", r.Record.Type, ttl))
 			rr = rdata.CopyHeader(rr)
 			rr.Header().Ttl = ttl
 		}
