@@ -29,7 +29,7 @@ func (o *options) tell(c *cobra.Command, work func(*progress) (*outcome, error))
 	r, err := work(p)
 	p.end()
 	if err != nil && o.byDefault {
-		_, _ = fmt.Fprintf(p, "looked at is ./%s, as no flag names anything else\n", defaultCorefile)
+		_, _ = fmt.Fprintf(p, "reading ./%s, as no flag names anything else\n", defaultCorefile)
 	}
 	if r == nil {
 		return err
@@ -77,7 +77,7 @@ func (o *options) look(c *cobra.Command, p *progress) (r reader, w *world, lacks
 // client returns what asks the server of --server.
 func (o *options) client() (*console.Client, error) {
 	if len(o.filenames)+len(o.zones)+len(o.geoip) > 0 || o.corefile != "" || o.nets != "" {
-		return nil, errors.New("--server asks a server, which has its own objects and Corefile: leave out --server, or -f, --corefile, " +
+		return nil, errors.New("a server has its own objects and Corefile; remove --server, or remove -f, --corefile, " +
 			"--zone, --geoip and --nets")
 	}
 	return o.clientOf(o.server)
@@ -93,9 +93,9 @@ func (o *options) clientOf(server string) (*console.Client, error) {
 		}
 		switch token = strings.TrimSpace(string(text)); {
 		case token == "":
-			return nil, failed(fmt.Errorf("the token file %s is empty", o.tokenFile))
+			return nil, failed(fmt.Errorf("token file %s is empty", o.tokenFile))
 		case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-			return nil, failed(fmt.Errorf("the token file %s must have one line of printable ASCII characters, without spaces", o.tokenFile))
+			return nil, failed(fmt.Errorf("token file %s must be one line of printable ASCII characters, without spaces", o.tokenFile))
 		}
 	}
 	client, err := console.NewClient(server, token, o.timeout)
@@ -116,7 +116,7 @@ func serverLacks(ctx context.Context, client *console.Client, p *progress) (lack
 		if c.Synced {
 			continue
 		}
-		lacks = failed(errors.New("the server has not read everything: the rest is missing here"))
+		lacks = failed(errors.New("the server has not read everything; the rest is missing here"))
 		why := ""
 		if c.Problem != "" {
 			why = ": " + c.Problem
@@ -135,10 +135,10 @@ func (w *world) lacks() error {
 		}
 	}
 	if n := len(files); n > 0 {
-		return failed(fmt.Errorf("%d %s could not be read in full: the rest is missing here", n, inspect.Plural(n, "file")))
+		return failed(fmt.Errorf("%d %s could not be read in full; the rest is missing here", n, inspect.Plural(n, "file")))
 	}
 	if slices.ContainsFunc(w.said, source.IsSkipped) {
-		return failed(errors.New("some objects could not be understood: they are missing here"))
+		return failed(errors.New("some objects could not be understood; they are missing here"))
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (w *world) whole() error {
 // tell says what of the manifests does not count.
 func (w *world) tell(p *progress) {
 	for _, err := range w.unread {
-		p.warn("%v: it is left out, or a part of it; a name that is not found may be there, and gets SERVFAIL", err)
+		p.warn("%v; skipping it, or a part of it. Names that are not found get SERVFAIL", err)
 	}
 	for _, line := range slices.Concat(w.mixed, w.said) {
 		p.warn("%s", line)

@@ -18,18 +18,18 @@ func newCheck(o *options) *cobra.Command {
 	var l living
 	c := &cobra.Command{
 		Use:   "check -f PATH [--live ZONE]",
-		Short: "Find what is wrong with manifests, before they are applied",
-		Long: `Find what is wrong with manifests, before they are applied: files that cannot be read, objects that are not
-served, or not in full, and what is served otherwise than people expect: hosts without addresses, aliases that lead
-nowhere, health checks that never begin, members that are all drained or down, names without a default geography or
-with two, geographies that no client of the databases is in.
+		Short: "Find what is wrong with manifests before they are applied",
+		Long: `Find what is wrong with manifests before they are applied: files that cannot be read, objects that are not
+served in full, and likely mistakes in what is served: hosts without addresses, aliases that lead
+nowhere, health checks that never start, members that are all drained or down, names without a default geography or
+with two, geographies that no client in the databases is in.
 
-What a line of the Corefile may mend, such as geo codes without a database, is told with --corefile alone.
+Problems that a line of the Corefile may solve, such as geo codes without a database, need --corefile.
 
-With --live, the zone's NS, glue and DS records at its parent are compared with what is served here, and
-each of its name servers is asked. That works for a server (--server) too.
+With --live, check compares the zone's NS, glue and DS records at its parent with what is served here, and
+asks each of its name servers. That works with a server (--server) too.
 
-The exit code is 1 where anything is found.`,
+The exit code is 1 if anything is found.`,
 		Example: `  kdns check -f manifests/ --corefile Corefile
   kdns check --live k.example.com --server http://localhost:8090`,
 		Args: cobra.NoArgs,
@@ -43,11 +43,11 @@ The exit code is 1 where anything is found.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&l.zone, "live", "", "compare a zone with its delegation, as the world sees it")
+	c.Flags().StringVar(&l.zone, "live", "", "compare a zone with its delegation at the parent")
 	c.Flags().StringArrayVar(&l.parents, "parent", nil,
-		"ask this server for the delegation, ADDRESS[:PORT]; repeatable. Without it, those that the resolver knows are asked")
-	c.Flags().StringVar(&l.resolver, "resolver", "", "ask this resolver, ADDRESS[:PORT], and not the system's")
-	c.Flags().Uint16Var(&l.port, "port", 53, "the port of the zone's name servers")
+		"ask this server of the parent, ADDRESS[:PORT]; repeatable (default: those that the resolver finds)")
+	c.Flags().StringVar(&l.resolver, "resolver", "", "use this resolver, ADDRESS[:PORT], instead of the system's")
+	c.Flags().Uint16Var(&l.port, "port", 53, "port of the zone's name servers")
 	return c
 }
 
@@ -55,17 +55,17 @@ The exit code is 1 where anything is found.`,
 // before, or nil.
 func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.Finding, error) {
 	if l.zone == "" && c.Flags().Changed("live") {
-		return nil, errors.New("--live: name the zone")
+		return nil, errors.New("--live needs the name of a zone")
 	}
 	if l.zone == "" && (len(l.parents) > 0 || l.resolver != "" || c.Flags().Changed("port")) {
-		return nil, errors.New("--parent, --resolver and --port go with --live ZONE: name the zone")
+		return nil, errors.New("--parent, --resolver and --port need --live ZONE")
 	}
 	if l.port == 0 {
-		return nil, errors.New("--port 0 is no port")
+		return nil, errors.New("--port 0 is not a port")
 	}
 	if o.server != "" {
 		if l.zone == "" {
-			return nil, errors.New("check is for manifests: ask a server with list conflicts, or name a zone with --live")
+			return nil, errors.New("check reads manifests; for a server use list conflicts, or name a zone with --live")
 		}
 		client, err := o.client()
 		if err != nil {
@@ -94,8 +94,8 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	return found, err
 }
 
-const nothingRead = "there is no object that is read: the manifests have none, or the lines namespaces, kinds, policies and " +
-	"secrets of the Corefile leave all of them out"
+const nothingRead = "no objects to check: the manifests have none, or namespaces, kinds, policies and secrets " +
+	"of the Corefile exclude all of them"
 
 // findings returns what is wrong with manifests. What a line of the Corefile may mend is told where there is one: of a zone alone,
 // nobody knows what the server has.

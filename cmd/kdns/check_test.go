@@ -25,8 +25,8 @@ func TestCheckCorefile(t *testing.T) {
 		flags         []string
 		want          string
 	}{
-		"neither line": {want: `warning: nothing says where clients are, so that all of them get the default geo of a name, or where there is none any of its members; there are geo codes at shop.k.example.com. Write geoip FILE, or nets FILE, into the block kuadrant of the Corefile (NoGeoDatabase)
-warning: DNSPolicy shop/eu of cluster local, shop.k.example.com: the server never checks 127.0.0.17, and counts it as up: probe-deny, or what is denied without it, forbids that, and probe-allow does not open it (NotChecked)
+		"neither line": {want: `warning: nothing locates clients, so geo codes have no effect: all clients get the default geo of a name, or any member if there is none. Names with geo codes: shop.k.example.com. Write ` + "`geoip FILE` or `nets FILE`" + ` in the Corefile (NoGeoDatabase)
+warning: DNSPolicy shop/eu in cluster local, shop.k.example.com: the server does not check 127.0.0.17, which counts as up: probe-deny or the default denies it, and probe-allow does not allow it (NotChecked)
 0 errors, 2 warnings
 `},
 		"both lines":         {lines: []string{allow, located}, want: "nothing is wrong\n"},
@@ -57,13 +57,13 @@ func TestCheckSkipped(t *testing.T) {
 		12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	kdns(t, "", "check", "-f", dir, "--zone", "k.example.com").expect(t, dir, 1,
 		"error: "+dir+"/a.yaml: document at line 1: object skipped: ", "error: "+dir+"/a.yaml: and 2 more objects skipped (Unread)\n",
-		"warning: "+dir+"/a.yaml: ignoring objects of kinds that are not read here: 1 \"Pod\" of \"v1\" (LeftOut)\n11 errors, 1 warning\n")
+		"warning: "+dir+"/a.yaml: ignoring objects of kinds that are not read: 1 \"Pod\" of \"v1\" (LeftOut)\n11 errors, 1 warning\n")
 }
 
 // TestCheckReasonOnce: a reason that the text of a condition has is not written again.
 func TestCheckReasonOnce(t *testing.T) {
 	got := kdns(t, manifests(t, "policy shop/p gateway=none"), "check", "-f", "-", "--zone", "k.example.com")
-	const want = "error: DNSPolicy shop/p of cluster local: Accepted=False (TargetNotFound): DNSPolicy target none was not " +
+	const want = "error: DNSPolicy shop/p in cluster local: Accepted=False (TargetNotFound): DNSPolicy target none was not " +
 		"found\n1 error, 0 warnings\n"
 	if got.code != 1 || got.out != want {
 		t.Errorf("code %d:\n%s%s\nwant\n%s", got.code, got.out, got.errs, want)
@@ -74,7 +74,7 @@ func TestCheckReasonOnce(t *testing.T) {
 func TestNothingServed(t *testing.T) {
 	text := manifests(t, strings.Replace(checkedManifests, "host=shop.k.example.com", "host=", 1))
 	kdns(t, text, "check", "-f", "-", "--zone", "k.example.com").expect(t, "check", 1,
-		"error: DNSPolicy shop/eu of cluster local: enforced, but no listener with a hostname (NothingServed)\n1 error, 0 warnings\n")
+		"error: DNSPolicy shop/eu in cluster local: enforced, but no listener with a hostname (NothingServed)\n1 error, 0 warnings\n")
 	kdns(t, text, "list", "conflicts", "-f", "-", "--zone", "k.example.com").expect(t, "list", 0,
-		"DNSPolicy shop/eu of cluster local  no      NothingServed")
+		"DNSPolicy shop/eu in cluster local  no      NothingServed")
 }

@@ -34,22 +34,22 @@ func newCompare(o *options) *cobra.Command {
 	var f comparing
 	c := &cobra.Command{
 		Use:   "compare SERVER [NAME...]",
-		Short: "Ask another DNS server the same, and explain each difference",
-		Long: `Ask another DNS server the same, and explain each difference: what would change for whom, if the
+		Short: "Compare the answers of another DNS server, and explain each difference",
+		Long: `Compare the answers of another DNS server, and explain each difference: what would change for whom if the
 names were answered here.
 
-SERVER is an address or a name, with a port if that is not 53. Asked are the NAMEs, or all that are
-served here and all that objects want besides, each for one network of every country in the geo
-databases and of every geo code that members have; a name that is the same for everybody, on both
-sides, once. An answer that some draw gives here counts as the same.
+SERVER is an address or a name, with a port if that is not 53. compare asks for the NAMEs, or for all that are
+served here or wanted by objects, each for one network of every country in the geo
+databases and of every geo code of members; a name that both sides answer in the same way for everyone,
+once. An answer that some draw gives here counts as the same.
 
-The exit code is 1 where answers differ; TTLs alone are no difference.`,
+The exit code is 1 if answers differ; TTLs alone do not count.`,
 		Example: `  kdns compare 192.0.2.1 -f manifests/ --corefile Corefile
   kdns compare ns-1.example.net shop.k.example.com --from 198.51.100.0/24 --server http://localhost:8090
   dig @192.0.2.1 k.example.com AXFR | kdns compare 192.0.2.1 --names - --corefile Corefile`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("say which server")
+				return errors.New("name the server")
 			}
 			return nil
 		},
@@ -65,21 +65,21 @@ The exit code is 1 where answers differ; TTLs alone are no difference.`,
 	}
 	c.Flags().StringVar(&f.namesFile, "names", "",
 		"ask for the names in a file, or - for standard input: the first word of each line, as in the output of dig AXFR")
-	c.Flags().StringArrayVar(&f.from, "from", nil, "ask for a client: an address, a network, or a geo code such as FR; repeatable")
+	c.Flags().StringArrayVar(&f.from, "from", nil, "ask on behalf of a client: an address, a network, or a geo code such as FR; repeatable")
 	c.Flags().StringSliceVar(&f.types, "types", nil,
-		"ask for these types; without it for those that each name has here, and A and AAAA for a name that is not here")
+		"ask for these types (default: those that each name has here, and A and AAAA for a name that is not here)")
 	c.Flags().StringVar(&f.zone, "in", "", "only names of this zone")
-	c.Flags().Float64Var(&f.rate, "rate", 50, "send so many questions a second at the most")
+	c.Flags().Float64Var(&f.rate, "rate", 50, "most queries per second")
 	return c
 }
 
 // compare asks, and compares. With an error it returns what has been found before, or nil.
 func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *progress) (*inspect.Comparison, error) {
 	if !(f.rate > 0) { // nor NaN
-		return nil, fmt.Errorf("--rate %v is not more than 0", f.rate)
+		return nil, fmt.Errorf("--rate %v must be greater than 0", f.rate)
 	}
 	if f.namesFile == source.Stdin && o.readsStdin() {
-		return nil, errors.New("-f - and --names - are both the standard input: leave one out, or name a file")
+		return nil, errors.New("-f - and --names - both read standard input; use a file for one of them")
 	}
 	p.begin("looking up " + args[0])
 	addr, err := parseServer(c.Context(), args[0])
@@ -137,7 +137,7 @@ func (r *compareRun) clientOf(ctx context.Context, view *inspect.View, text stri
 	}
 	zones, err := r.reader.Zones(ctx)
 	if err != nil || len(zones) == 0 {
-		return inspect.Place{}, failed(cmp.Or(err, errors.New("the server has no zone")))
+		return inspect.Place{}, failed(cmp.Or(err, errors.New("the server has no zones")))
 	}
 	x, err := r.reader.Explain(ctx, inspect.Question{Name: zones[0].Name, From: text})
 	if err != nil {
@@ -192,12 +192,12 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	}
 	switch {
 	case len(names) == 0:
-		return failed(errors.New("there is no name to compare: none is served here, or none of those that are named lies in --in ZONE"))
+		return failed(errors.New("no names to compare: none is served here, or none of the names is in --in ZONE"))
 	case len(r.names) == 0:
-		return failed(fmt.Errorf("there is nothing to compare: %s has nothing here but NS and SOA records of its own: name other types "+
+		return failed(fmt.Errorf("nothing to compare: %s has only NS and SOA records of its own here; name other types "+
 			"with --types", strings.Join(none, ", ")))
 	case listed != nil && len(none) > 0:
-		p.warn("%s is left out: it has nothing here but NS and SOA records of its own (--types asks for more)", strings.Join(none, ", "))
+		p.warn("skipping %s: it has only NS and SOA records of its own here (--types asks for more)", strings.Join(none, ", "))
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *pr
 			return nil, err
 		}
 		if err != nil {
-			p.warn("--names %s: left out: %v", f.namesFile, err)
+			p.warn("--names %s: skipping a name: %v", f.namesFile, err)
 			continue
 		}
 		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists
@@ -243,9 +243,9 @@ func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *pr
 	switch n := len(outside); n { // where the other refuses them too, they are the same
 	case 0:
 	case 1:
-		p.warn("%s lies in no zone that is served here: the answer is REFUSED", outside[0])
+		p.warn("%s is in no zone served here; the answer is REFUSED", outside[0])
 	default:
-		p.warn("%d names, such as %s, lie in no zone that is served here: the answers are REFUSED", n, outside[0])
+		p.warn("%d names, such as %s, are in no zone served here; the answers are REFUSED", n, outside[0])
 	}
 	return names, nil
 }
@@ -299,11 +299,11 @@ func firstWords(path string, in io.Reader) (all []string, err error) {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, failed(fmt.Errorf("--names %s: a line has more than %d KiB: write one name on each line", path, longestLine>>10))
+		return nil, failed(fmt.Errorf("--names %s: a line is longer than %d KiB; write one name on each line", path, longestLine>>10))
 	case err != nil:
 		return nil, failed(fmt.Errorf("--names: read %s: %w", path, err))
 	case len(all) == 0:
-		return nil, failed(fmt.Errorf("--names %s: there is no name in it", path))
+		return nil, failed(fmt.Errorf("--names %s: no names in it", path))
 	}
 	return all, nil
 }

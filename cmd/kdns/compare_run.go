@@ -79,7 +79,7 @@ func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, 
 	}
 	if err != nil {
 		r.found.Ended = err.Error()
-		err = failed(errors.New("the comparison is not complete, and says why"))
+		err = failed(errors.New("the comparison is not complete"))
 	}
 	r.found.Finish()
 	return r.found, err
@@ -155,7 +155,7 @@ func (r *compareRun) unanswered(ctx context.Context, err error) error {
 	r.found.Fail(err)
 	r.asked++
 	if r.silent++; r.silent >= mostUnanswered {
-		return fmt.Errorf("%w: %d questions in a row, so it is not asked any more", err, r.silent)
+		return fmt.Errorf("%w: gave up after %d questions in a row", err, r.silent)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspe
 	if x == nil { // the name lies in no zone of ours
 		x = &records.Explanation{
 			Name: q.Name, Type: q.Type, Rcode: dns.RcodeToString[dns.RcodeRefused],
-			Steps: []records.Step{{Name: q.Name, Type: q.Type, Found: records.FoundNothing, Ends: "the name lies in no zone that is served here"}},
+			Steps: []records.Step{{Name: q.Name, Type: q.Type, Found: records.FoundNothing, Ends: "the name is in no zone served here"}},
 		}
 	}
 	var failed error // of what the comparison asks for

@@ -47,11 +47,11 @@ func TestCompareKnot(t *testing.T) {
 	for _, want := range []string{
 		"shop.k.example.com A: other addresses, for 10.89.200.0/24 (US, GEO-NA)\n  here   198.51.100.10 (TTL 60)\n  there  " +
 			"192.0.2.10, 192.0.2.11 (TTL 300)\n",
-		"the other server does not look at the client's network",
-		"192.0.2.10, 192.0.2.11 there: of v5128t-1prjov.klb.shop.k.example.com (GEO-EU, DNSPolicy shop/shop of cluster eu), which is " +
-			"not taken here: another member is closer: its continent is the client's",
+		"the other server ignores the client's network",
+		"192.0.2.10, 192.0.2.11 there: of v5128t-1prjov.klb.shop.k.example.com (GEO-EU, DNSPolicy shop/shop in cluster eu), which is " +
+			"not taken here: another member is closer: same continent",
 		"checked.k.example.com A: does not exist there",
-		addr + " looks at no client's network",
+		addr + " ignores the client's network",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
@@ -78,10 +78,10 @@ func TestCompareKnot(t *testing.T) {
 		warned string
 	}{
 		{[]string{"status.k.example.com"}, ""},
-		{[]string{"www.example.net"}, "warning: www.example.net. lies in no zone that is served here: the answer is REFUSED\n"},
+		{[]string{"www.example.net"}, "warning: www.example.net. is in no zone served here; the answer is REFUSED\n"},
 		{
 			[]string{"www.example.net", "status.k.example.com", "ftp.example.net"},
-			"warning: 2 names, such as www.example.net., lie in no zone that is served here: the answers are REFUSED\n",
+			"warning: 2 names, such as www.example.net., are in no zone served here; the answers are REFUSED\n",
 		},
 	} {
 		args := append(append([]string{"compare", addr, "--from", "10.89.100.7", "--types", "A"}, c.names...), fast...)
@@ -107,13 +107,13 @@ func TestCompareNothing(t *testing.T) {
 	}{
 		{
 			append([]string{"k.example.com"}, example), 3,
-			"there is nothing to compare: k.example.com. has nothing here but NS and SOA records of its own: name other types with --types",
+			"nothing to compare: k.example.com. has only NS and SOA records of its own here; name other types with --types",
 		},
-		{empty, 3, "there is nothing to compare: k.example.com. has nothing here"},
+		{empty, 3, "nothing to compare: k.example.com. has only"},
 		{
 			[]string{"k.example.com", "status.k.example.com", "--from", "10.89.100.7", example},
 			0,
-			"warning: k.example.com. is left out: it has nothing here but NS and SOA records of its own (--types asks for more)\n",
+			"warning: skipping k.example.com.: it has only NS and SOA records of its own here (--types asks for more)\n",
 		},
 		{[]string{"k.example.com", "--types", "TXT", "--from", "10.89.100.7", example}, 0, ""},
 	} {
@@ -156,21 +156,21 @@ func TestCompareOdd(t *testing.T) {
 	kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, "cut short", 3,
 		"!over TCP")
 	for args, want := range map[string]string{
-		"":                          "2 say which server",
-		"127.0.0.1:x":               "2 is no port",
-		"a/b":                       "2 is no server",
-		addr + " --rate 0":          "2 --rate 0 is not more than 0",
+		"":                          "2 name the server",
+		"127.0.0.1:x":               "2 is not a port",
+		"a/b":                       "2 is not a server",
+		addr + " --rate 0":          "2 --rate 0 must be greater than 0",
 		addr + " --types ZZ":        "2 is not a type",
 		addr + " --from here":       "2 neither an address nor a network",
 		addr + " --names /nowhere":  "3 --names: open /nowhere",
-		addr + " --names /dev/null": "3 --names /dev/null: there is no name in it",
+		addr + " --names /dev/null": "3 --names /dev/null: no names in it",
 		addr + " http://x.example":  "2 is not a domain name",
-		addr + " --in example.net":  "2 example.net is no zone that is served here",
-		addr + " --rate NaN":        "2 --rate NaN is not more than 0",
-		addr + " a.example.net --in k.example.com": "3 there is no name to compare",
-		"127.0.0.1:1 --rate 10000":                 "3 5 questions in a row, so it is not asked any more",
-		addr + " --server http://[::1]":            "2 leave out --server, or -f",
-		addr + " -f eu=- --names -":                "2 -f - and --names - are both the standard input",
+		addr + " --in example.net":  "2 no zone example.net here",
+		addr + " --rate NaN":        "2 --rate NaN must be greater than 0",
+		addr + " a.example.net --in k.example.com": "3 no names to compare",
+		"127.0.0.1:1 --rate 10000":                 "3 5 questions in a row",
+		addr + " --server http://[::1]":            "2 remove --server, or remove -f",
+		addr + " -f eu=- --names -":                "2 -f - and --names - both read standard input",
 	} {
 		kdns(t, "", append([]string{"compare", example}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])
 	}
@@ -190,7 +190,7 @@ func TestCompareOddNames(t *testing.T) {
 	}
 	names := writeFile(t, dir+"/names", "0/25.k.example.com. 300 IN A 192.0.2.9\n@ 300 IN A 192.0.2.9\nhttp://x 1\n")
 	kdns(t, "", "compare", addr, "-f", zone, "--zone", "k.example.com", "--types", "A", "--names", names, "--in", "k.example.com").expect(t,
-		"of a file", 0, `!left out: name: "http://x" is not a domain name`, "1 answer of "+addr+" compared: 1 the same")
+		"of a file", 0, `!skipping a name: name: "http://x" is not a domain name`, "1 answer of "+addr+" compared: 1 the same")
 }
 
 // TestCompareNoAnswers: what is no answer to the question counts as none, and the error says what has come.

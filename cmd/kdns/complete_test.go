@@ -32,8 +32,8 @@ func TestPlugin(t *testing.T) {
 		{plugin, "list --help", 0, "  kubectl kdns list [command]"},
 		{plugin, "--version", 0, "kubectl kdns version"},
 		{plugin, "nix", 2, `!kubectl kdns: unknown command "nix" for "kubectl kdns"`},
-		{plugin, "list", 2, "!kubectl kdns: say what to list: zones, names, targets or conflicts: see kubectl kdns list --help\n"},
-		{completes, "list ta", 0, "targets\tList what is checked, the worst first\n:4\n"},
+		{plugin, "list", 2, "!kubectl kdns: name what to list: zones, names, targets or conflicts; see kubectl kdns list --help\n"},
+		{completes, "list ta", 0, "targets\tList the targets of health checks, the worst first\n:4\n"},
 	} {
 		called(t, c.program, strings.Fields(c.args)...).expect(t, c.args, c.code, c.want)
 	}

@@ -54,13 +54,13 @@ func parseServer(ctx context.Context, text string) (string, error) {
 		}
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "", fmt.Errorf("%q: %q is no port: write ADDRESS:PORT", text, port)
+		return "", fmt.Errorf("%q: %q is not a port; write ADDRESS:PORT", text, port)
 	}
 	if a, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		return net.JoinHostPort(a.String(), port), nil
 	}
 	if _, ok := dns.IsDomainName(host); !ok || host == "" || strings.ContainsAny(host, "/: ") {
-		return "", fmt.Errorf("%q is no server: write its address or name, and a port if it is not 53: 192.0.2.53:1053", text)
+		return "", fmt.Errorf("%q is not a server; write an address or name, with a port if it is not 53, such as 192.0.2.53:1053", text)
 	}
 	addrs, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestDocsCommandLinesBite(t *testing.T) {
 		"kubectl kdns list name":                          "wants a command",
 		"kubectl-kdns list":                               "wants a command",
 		"kdns list zones x":                               "unknown command",
-		"kdns list zones -o tabel":                        "is none of",
+		"kdns list zones -o tabel":                        "must be one of",
 		"kdns list zones --timeout 5":                     "invalid argument",
 		"kdns preview -f DIR --against URL --prune":       "",
 		"kdns --version":                                  "",

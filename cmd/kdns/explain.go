@@ -16,14 +16,14 @@ func newExplain(o *options) *cobra.Command {
 	var q inspect.Question
 	c := &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Say why a client gets the answer that it gets",
-		Long: `Say why a client gets the answer that it gets: where the client is, which members of the name
-there are, which one is taken, and why each other one is not.
+		Short: "Explain the answer that a client gets",
+		Long: `Explain the answer that a client gets: where the client is, which members the name
+has, which one is taken, and why each other one is not.
 
-The answer is the one that the server would give, for one draw. Where several members share the
-clients of a place, each one's share is shown.
+The answer is the one that the server would give, for one draw. If several members share the
+clients of a place, explain shows the share of each.
 
-The exit code is 1 where the answer is NXDOMAIN or another error.`,
+The exit code is 1 if the answer is NXDOMAIN or another error.`,
 		Example: `  kdns explain shop.k.example.com --from 198.51.100.7 --corefile Corefile.example
   kdns explain shop.k.example.com --type AAAA --from FR --server http://localhost:8090`,
 		Args: cobra.ExactArgs(1),
@@ -32,10 +32,10 @@ The exit code is 1 where the answer is NXDOMAIN or another error.`,
 			return o.tell(c, func(p *progress) (*outcome, error) { return o.explain(c, q, p) })
 		},
 	}
-	c.Flags().StringVarP(&q.Type, "type", "t", "A", "the type that is asked for")
+	c.Flags().StringVarP(&q.Type, "type", "t", "A", "record type to ask for")
 	c.Flags().StringVar(&q.From, "from", "",
-		"where the client is: an address, a network, or a geo code such as FR, of which a network is taken; without it nothing is known of "+
-			"the client")
+		"where the client is: an address, a network, or a geo code such as FR, which stands for one of its networks (default: "+
+			"unknown)")
 	return c
 }
 

@@ -18,7 +18,7 @@ func newList(o *options) *cobra.Command {
 		Use:   "list",
 		Short: "List zones, names, targets or conflicts",
 		Args:  cobra.NoArgs,
-		RunE:  needsCommand("say what to list: zones, names, targets or conflicts"),
+		RunE:  needsCommand("name what to list: zones, names, targets or conflicts"),
 	}
 	c.AddCommand(listZones(o), listNames(o), listTargets(o), listConflicts(o))
 	return c
@@ -26,7 +26,7 @@ func newList(o *options) *cobra.Command {
 
 func listZones(o *options) *cobra.Command {
 	return &cobra.Command{
-		Use: "zones", Short: "List the zones that are served", Args: cobra.NoArgs,
+		Use: "zones", Short: "List the served zones", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return show(c, o, func(ctx context.Context, r reader) ([]inspect.Zone, error) { return r.Zones(ctx) }, zoneRows)
 		},
@@ -35,7 +35,7 @@ func listZones(o *options) *cobra.Command {
 
 func zoneRows(all []inspect.Zone) string {
 	return rows("no zones\n", "ZONE\tSERIAL\tNAMES\tCONFLICTS\tHELD\tMAY PUBLISH", all, func(z *inspect.Zone) string {
-		who := "those named"
+		who := "listed namespaces"
 		if z.Open {
 			who = "every namespace"
 		}
@@ -47,7 +47,7 @@ func listNames(o *options) *cobra.Command {
 	var f inspect.Filter
 	c := &cobra.Command{
 		Use: "names [PART]", Short: "List the names that have data", Args: cobra.MaximumNArgs(1),
-		Long: "List the names that have data, or those with PART in them. Names below klb of a host are parts of it, and not listed.",
+		Long: "List the names that have data, or those with PART in them. Names at and below klb of a host are not listed.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				f.Contains = args[0]
@@ -56,7 +56,7 @@ func listNames(o *options) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&f.Zone, "in", "", "only names of this zone")
-	c.Flags().StringVar(&f.State, "state", "", "only names that are failing, impaired or contended, or those that are wanted and unserved")
+	c.Flags().StringVar(&f.State, "state", "", "only names that are failing, impaired, contended or unserved")
 	return c
 }
 
@@ -93,8 +93,8 @@ func nameRows(all []records.NameState) string {
 func listTargets(o *options) *cobra.Command {
 	var state string
 	c := &cobra.Command{
-		Use: "targets [PART]", Short: "List what is checked, the worst first", Args: cobra.MaximumNArgs(1),
-		Long: "List what is checked, the worst first, or those with PART in them. Manifests alone are not checked: all is up there.",
+		Use: "targets [PART]", Short: "List the targets of health checks, the worst first", Args: cobra.MaximumNArgs(1),
+		Long: "List the targets of health checks, the worst first, or those with PART in them. In manifests, all targets are up.",
 		RunE: func(c *cobra.Command, args []string) error {
 			part := strings.Join(args, "")
 			return show(c, o, func(ctx context.Context, r reader) (*inspect.TargetPage, error) {
@@ -127,7 +127,7 @@ func andMore(more int, what string) string {
 
 func listConflicts(o *options) *cobra.Command {
 	return &cobra.Command{
-		Use: "conflicts", Short: "List who wants a name that another object has, and what is not served in full", Args: cobra.NoArgs,
+		Use: "conflicts", Short: "List objects that want a name of another object, and objects that are not served in full", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return show(c, o, func(ctx context.Context, r reader) (*inspect.Troubles, error) {
 				return r.Troubles(ctx, inspect.TroubleFilter{Limit: inspect.MaxPage})

@@ -85,7 +85,7 @@ func TestGeoFlags(t *testing.T) {
 		}
 	}
 	help := regexp.MustCompile(`\s+`).ReplaceAllString(kdns(t, "", "explain", "--help").out, " ")
-	for _, want := range []string{"and not in those that the Corefile names", "before any database, and not in that of the Corefile"} {
+	for _, want := range []string{"instead of those of the Corefile", "before any database, instead of that of the Corefile"} {
 		if !strings.Contains(help, want) {
 			t.Errorf("the help lacks %q", want)
 		}

@@ -102,7 +102,7 @@ func (c *liveCheck) findResolver(ctx context.Context, _ *inspect.Delegation) err
 // resolve asks the resolvers, one after the other until one answers. What is neither data nor that there are none
 // is an error.
 func (c *liveCheck) resolve(ctx context.Context, name string, rtype uint16) (r *dns.Msg, err error) {
-	err = errors.New("there is no resolver to look names up with: write --resolver SERVER")
+	err = errors.New("no resolver to look names up with; set --resolver SERVER")
 	for _, s := range c.resolvers {
 		if r, err = s.ask(ctx, dnsQuestion{name: name, rtype: rtype}); err != nil {
 			continue
@@ -186,7 +186,7 @@ func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServe
 		}
 		r, err := c.resolve(ctx, above, dns.TypeNS)
 		if err != nil {
-			return nil, fmt.Errorf("find the parent of %s: %w: --parent SERVER names a server of it", zone, err)
+			return nil, fmt.Errorf("find the parent of %s: %w; name a server of it with --parent SERVER", zone, err)
 		}
 		names := nsOf(r.Answer, above)
 		found := c.lookup(ctx, names)
@@ -204,9 +204,9 @@ func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServe
 		case len(all) > 0:
 			return all, nil
 		case len(names) > 0:
-			return nil, fmt.Errorf("no address of the servers of the parent %s can be found: --parent SERVER names one", above)
+			return nil, fmt.Errorf("no server of the parent %s has an address; name one with --parent SERVER", above)
 		case above == ".":
-			return nil, fmt.Errorf("the resolver knows no zone above %s: --parent SERVER names a server of it", zone)
+			return nil, fmt.Errorf("the resolver knows no zone above %s; name a server of it with --parent SERVER", zone)
 		}
 	}
 }

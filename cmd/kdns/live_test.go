@@ -86,11 +86,11 @@ func TestLive(t *testing.T) {
 		{"not delegated", "", 1, []string{"error: k.example.com: the parent's server 127.0.0.1", "NXDOMAIN", "(NotDelegated)"}},
 		{
 			"DS of another key", delegated + "k.example.com. 300 DS 1 13 2 " + strings.Repeat("ab", 32) + "\n", 1,
-			[]string{"bogus for everybody who validates", "(DS)"},
+			[]string{"bogus for resolvers that validate", "(DS)"},
 		},
 		{
 			"wrong glue", strings.ReplaceAll(delegated, "127.0.0.1", "127.0.0.9") + ds, 1,
-			[]string{"is at 127.0.0.9, and it is at 127.0.0.1", "ns1.k.example.com (127.0.0.9): no answer from 127.0.0.9:"},
+			[]string{"at 127.0.0.9, but it is at 127.0.0.1", "ns1.k.example.com (127.0.0.9): no answer from 127.0.0.9:"},
 		},
 		{
 			"another server", delegated + "k.example.com. 300 NS ns.example.net.\n" + ds, 1,
@@ -107,13 +107,13 @@ func TestLive(t *testing.T) {
 	kdns(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port).expect(t,
 		"with a resolver", 1, "the parent's server ns.example.com: ")
 	for args, want := range map[string]string{
-		"--live example.org":                              "2 example.org is no zone that is served here: the zones are k.example.com",
+		"--live example.org":                              "2 --live: zone: no zone example.org here; the zones are k.example.com",
 		"--live k..example":                               "2 is not a domain name",
-		"--port 1":                                        "2 --parent, --resolver and --port go with --live",
-		"--live k.example.com --port 0":                   "2 is no port",
-		"--live k.example.com --parent a/b":               "2 is no server",
-		"--live k.example.com --parent 127.0.0.1:0":       "2 is no port",
-		"--live k.example.com --resolver 127.0.0.1:99999": "2 is no port",
+		"--port 1":                                        "2 --parent, --resolver and --port need --live",
+		"--live k.example.com --port 0":                   "2 is not a port",
+		"--live k.example.com --parent a/b":               "2 is not a server",
+		"--live k.example.com --parent 127.0.0.1:0":       "2 is not a port",
+		"--live k.example.com --resolver 127.0.0.1:99999": "2 is not a port",
 		"--live k.example.com --resolver 127.0.0.1:1":     "3 find the parent of k.example.com.: no answer from 127.0.0.1:1",
 	} {
 		kdns(t, "", append([]string{"check", "--corefile", corefile}, strings.Fields(args)...)...).expect(t, args, int(want[0]-'0'), "!"+want[2:])

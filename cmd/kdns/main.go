@@ -80,7 +80,7 @@ func withForm(c *cobra.Command, err error) error {
 	case c.HasSubCommands(): // it is nothing without one of them
 		word := ""
 		_, _ = fmt.Sscanf(err.Error(), "unknown command %q", &word)
-		return fmt.Errorf("%w: %ssee %s --help", err, instead(word, func(yield func(string) bool) {
+		return fmt.Errorf("%w; %ssee %s --help", err, instead(word, func(yield func(string) bool) {
 			for _, sub := range c.Commands() {
 				if sub.IsAvailableCommand() && !yield(sub.Name()) {
 					return
@@ -88,7 +88,7 @@ func withForm(c *cobra.Command, err error) error {
 			}
 		}), c.CommandPath())
 	case c.ValidateArgs(c.Flags().Args()) != nil:
-		return fmt.Errorf("%w: write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
+		return fmt.Errorf("%w; write %s, or see %s --help", err, c.UseLine(), c.CommandPath())
 	}
 	if of, ok := inspect.IsRequest(err); ok {
 		for _, flag := range fieldFlags[of.Field] {
@@ -109,7 +109,7 @@ func withFlag(c *cobra.Command, err error) error {
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		word = "--" + unknown.GetSpecifiedName()
 	}
-	return fmt.Errorf("%w: %ssee %s --help", err, instead(word, func(yield func(string) bool) {
+	return fmt.Errorf("%w; %ssee %s --help", err, instead(word, func(yield func(string) bool) {
 		more := true
 		c.Flags().VisitAll(func(f *pflag.Flag) { more = more && yield("--"+f.Name) })
 	}), c.CommandPath())
@@ -160,12 +160,12 @@ func newRoot(plugin bool) *cobra.Command { return newRootOf(plugin, new(options)
 func newRootOf(plugin bool, o *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kdns",
-		Short: "Say what the kuadrant plugin of CoreDNS answers, and why",
-		Long: `Say what the kuadrant plugin of CoreDNS answers, and why.
+		Short: "Show what the kuadrant plugin of CoreDNS answers, and why",
+		Long: `Show what the kuadrant plugin of CoreDNS answers, and why.
 
-What is looked at is either a set of manifests (-f, --corefile), which are compiled as the
-server would, or a server that runs (--server), whose Corefile has the property console. Without
-a flag that says so, it is ./Corefile, with the manifests that it names.`,
+The objects come either from manifests (-f, --corefile), which are compiled as the
+server would, or from a running server (--server), whose Corefile has the property console. Without
+such a flag, they come from ./Corefile and the manifests that it names.`,
 		SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true, // withForm has them in one line
 		Version:           kuadrant.Version(),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.check() },

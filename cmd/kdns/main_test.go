@@ -69,14 +69,14 @@ func TestCommands(t *testing.T) {
 		{"explain shpo.k.example.com " + example, 1, []string{
 			"NXDOMAIN", "!warning: shpo.k.example.com does not exist; near it: shop.k.example.com\n",
 		}},
-		{"explain shop --server 127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1: connection refused: check that the server runs"}},
+		{"explain shop --server 127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1: connection refused; check that the server runs"}},
 		{"explain shop.k.example.com --from DE " + example, 0, []string{"in DE, GEO-EU ("}},
 		{"explain shop.k.example.com --from geo-eu " + example, 0, []string{", GEO-EU ("}},
 		{
 			"explain shop.k.example.com -f examples/eu -f examples/na --zone k.example.com --geoip examples/geo.mmdb --from 198.51.100.7", 0,
 			[]string{"> 1mvi9v-1prjov"},
 		},
-		{"explain shop.k.example.com -f x=examples/eu --zone k.example.com", 0, []string{"of cluster x"}},
+		{"explain shop.k.example.com -f x=examples/eu --zone k.example.com", 0, []string{"in cluster x"}},
 		{"list zones " + example, 0, []string{"ZONE ", "dev.zone.example.org", "every namespace"}},
 		{"list names shop " + example, 0, []string{"shop.k.example.com     A,CNAME  chain   3 not checked"}},
 		{"list names --in zone.example.org --state contended " + example, 0, []string{"no names"}},
@@ -85,91 +85,91 @@ func TestCommands(t *testing.T) {
 		{"preview -f examples/eu " + example, 0, []string{"nothing changes"}},
 		{"check " + example, 0, []string{"nothing is wrong"}},
 		{"check -f eu=examples/eu -f na=examples/na --zone k.example.com", 1, nil},
-		{"check " + example + " --server http://localhost:1", 2, []string{"check is for manifests"}},
+		{"check " + example + " --server http://localhost:1", 2, []string{"check reads manifests"}},
 		{"--version", 0, []string{"kdns version"}},
 		{"completion bash", 0, []string{"bash completion"}},
-		{"explain --help", 0, []string{"Say why a client gets the answer", "Examples:"}},
+		{"explain --help", 0, []string{"Explain the answer that a client gets", "Examples:"}},
 
-		{"explain a.example.org " + example, 2, []string{"name: a.example.org lies in no zone that is served here: the zones are"}},
+		{"explain a.example.org " + example, 2, []string{"name: a.example.org is in no zone served here; the zones are"}},
 		{"explain shop " + example, 2, []string{"; near it: shop.k.example.com, shop.zone.example.org\n"}},
 		{"explain shop.k.exmaple.com " + example, 2, []string{"; near it: shop.k.example.com\n"}},
 		{"explain shop.k.example.com --from AQ " + example, 0, []string{"for a client in AQ, GEO-AN"}},
 		{"explain shop.k.example.com --from uk " + example, 2, []string{`the geo code "uk" matches no client: `, "GB"}},
-		{"explain x --zone x -f examples/eu --from FR", 2, []string{"there is no geo database to find a network of FR in"}},
+		{"explain x --zone x -f examples/eu --from FR", 2, []string{"no geo database to find a network of FR in"}},
 		{"explain shop.k.example.com --type NONE " + example, 2, []string{`--type: "NONE" is not a type`}},
 		{"explain shop.k.example.com --from x " + example, 2, []string{`--from: "x" is neither an address nor a network`}},
-		{"explain " + example, 2, []string{"accepts 1 arg(s), received 0: write kdns explain NAME [flags], or see kdns " +
+		{"explain " + example, 2, []string{"accepts 1 arg(s), received 0; write kdns explain NAME [flags], or see kdns " +
 			"explain --help"}},
-		{"list zoness " + example, 2, []string{`unknown command "zoness" for "kdns list": write zones, or see kdns list --help`}},
-		{"list nmaes " + example, 2, []string{`"nmaes" for "kdns list": write names, or see`}},
-		{"explan x", 2, []string{`unknown command "explan" for "kdns": write explain, or see kdns --help` + "\n"}},
-		{"help lits", 2, []string{`unknown command "lits" for "kdns": write list, or see kdns --help`}},
-		{"explain x --form FR", 2, []string{"unknown flag: --form: write --from, or see kdns explain --help"}},
-		{"compare " + example, 2, []string{"kdns: say which server: write kdns compare SERVER [NAME...] [flags], or see"}},
+		{"list zoness " + example, 2, []string{`unknown command "zoness" for "kdns list"; write zones, or see kdns list --help`}},
+		{"list nmaes " + example, 2, []string{`"nmaes" for "kdns list"; write names, or see`}},
+		{"explan x", 2, []string{`unknown command "explan" for "kdns"; write explain, or see kdns --help` + "\n"}},
+		{"help lits", 2, []string{`unknown command "lits" for "kdns"; write list, or see kdns --help`}},
+		{"explain x --form FR", 2, []string{"unknown flag: --form; write --from, or see kdns explain --help"}},
+		{"compare " + example, 2, []string{"kdns: name the server; write kdns compare SERVER [NAME...] [flags], or see"}},
 		{"preview -f nowhere " + example, 3, []string{"read manifests: stat nowhere: no such file or directory"}},
 		{"explain x", 2, []string{
-			"nothing says what to look at, and there is no file ./Corefile: write --corefile FILE, --server URL, or -f PATH and --zone NAME",
+			"nothing to read, and no file ./Corefile; set --corefile FILE, --server URL, or -f PATH and --zone NAME",
 		}},
 		{"preview -f examples/eu", 2, []string{
-			"there is no file ./Corefile: write --corefile FILE, --server URL, or --against PATH and --zone NAME",
+			"no file ./Corefile; set --corefile FILE, --server URL, or --against PATH and --zone NAME",
 		}},
-		{"check -f examples/eu", 2, []string{"nothing says which zones are served: write --corefile FILE, or --zone NAME"}},
-		{"explain x --zone x", 2, []string{"there are no objects to read: write -f DIR"}},
-		{"explain x --zone a..b -f examples/eu", 2, []string{`--zone "a..b": it is not a domain name`}},
-		{"explain x --zone x " + example, 2, []string{"both say what is served"}},
+		{"check -f examples/eu", 2, []string{"no zones to serve; set --corefile FILE or --zone NAME"}},
+		{"explain x --zone x", 2, []string{"no objects to read; set -f DIR"}},
+		{"explain x --zone a..b -f examples/eu", 2, []string{`--zone "a..b": not a domain name`}},
+		{"explain x --zone x " + example, 2, []string{"are mutually exclusive"}},
 		{"explain x -f = " + example, 2, []string{"write PATH or CLUSTER=PATH"}},
-		{"list " + example, 2, []string{"say what to list: zones, names, targets or conflicts: see"}},
+		{"list " + example, 2, []string{"name what to list: zones, names, targets or conflicts; see"}},
 		{"list names --state bad " + example, 2, []string{"is none of failing"}},
-		{"list zones -o xml " + example, 2, []string{`--output "xml" is none of table, json, yaml`}},
+		{"list zones -o xml " + example, 2, []string{`--output "xml" must be one of table, json, yaml`}},
 		{"list zones --nix", 2, []string{"unknown flag: --nix"}},
-		{"nix", 2, []string{`unknown command "nix" for "kdns": see kdns --help`}},
-		{"completion", 2, []string{"kdns: name the shell: bash, zsh, fish or powershell: see kdns completion --help"}},
+		{"nix", 2, []string{`unknown command "nix" for "kdns"; see kdns --help`}},
+		{"completion", 2, []string{"kdns: name the shell: bash, zsh, fish or powershell; see kdns completion --help"}},
 		{"completion tcsh", 2, []string{
-			`unknown command "tcsh" for "kdns completion": write bash or fish or zsh, or see kdns completion --help`,
+			`unknown command "tcsh" for "kdns completion"; write bash or fish or zsh, or see kdns completion --help`,
 		}},
-		{"completion bash x", 2, []string{`unknown command "x" for "kdns completion bash": write kdns completion bash`}},
+		{"completion bash x", 2, []string{`unknown command "x" for "kdns completion bash"; write kdns completion bash`}},
 		{"help nope", 2, []string{`unknown command "nope" for "kdns"`}},
-		{"help list nope", 2, []string{`unknown command "nope" for "kdns list": see kdns list --help`}},
+		{"help list nope", 2, []string{`unknown command "nope" for "kdns list"; see kdns list --help`}},
 		{"help", 0, []string{"Available Commands:"}},
 		{"help list names", 0, []string{"kdns list names [PART] [flags]", "--state"}},
-		{"preview " + example, 2, []string{"say what would be applied"}},
-		{"preview -f eu=/dev/null " + example, 3, []string{"it is neither a file nor a directory"}},
-		{"preview -f examples/geo.mmdb --cluster x " + example, 2, []string{`--cluster "x": there are eu, na`}},
-		{"preview -f examples/offices.nets " + example, 2, []string{"say which cluster it is applied to"}},
-		{"preview -f x=examples/eu " + example, 2, []string{"-f x=examples/eu: there is no such cluster: there are eu, na"}},
+		{"preview " + example, 2, []string{"name the manifests"}},
+		{"preview -f eu=/dev/null " + example, 3, []string{"neither a file nor a directory"}},
+		{"preview -f examples/geo.mmdb --cluster x " + example, 2, []string{`--cluster "x" does not exist; clusters are eu, na`}},
+		{"preview -f examples/offices.nets " + example, 2, []string{"name the cluster"}},
+		{"preview -f x=examples/eu " + example, 2, []string{"-f x=examples/eu: no such cluster; clusters are eu, na"}},
 		{"preview -f examples/eu --cluster na --prune " + example, 1, nil},
 		{"preview -f examples/eu --against HTTP://127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1"}},
 		{
 			"preview -f examples/eu --against examples/eu --zone k.example.com --token-file nowhere", 2,
-			[]string{"--token-file is for a server: write --server URL"},
+			[]string{"--token-file needs --server URL"},
 		},
-		{"preview -f eu=examples/eu --cluster na " + example, 2, []string{"-f eu=examples/eu and --cluster na name two clusters: leave one out"}},
-		{"preview -f x --against http://a --server http://b", 2, []string{"--against is one server, or manifests"}},
+		{"preview -f eu=examples/eu --cluster na " + example, 2, []string{"-f eu=examples/eu and --cluster na name two clusters; remove one of them"}},
+		{"preview -f x --against http://a --server http://b", 2, []string{"--against is either one server or manifests"}},
 		{"list zones --server ftp://localhost:8090", 2, []string{`"ftp://localhost:8090" is not the URL of a console`}},
-		{"list zones --server http://localhost:8090 " + example, 2, []string{"leave out --server, or -f"}},
+		{"list zones --server http://localhost:8090 " + example, 2, []string{"remove --server, or remove -f"}},
 
-		{"list zones --corefile examples", 3, []string{"read Corefile: examples is a directory: name the file\n"}},
-		{"list zones --token-file nowhere " + example, 2, []string{"--token-file is for a server, and --corefile for manifests: leave one out"}},
+		{"list zones --corefile examples", 3, []string{"read Corefile: examples is a directory; name the file\n"}},
+		{"list zones --token-file nowhere " + example, 2, []string{"--token-file is for a server and --corefile for manifests; remove one of them"}},
 		{"list zones --corefile nowhere", 3, []string{"read Corefile: open nowhere: no such file"}},
 		{"list zones --corefile " + odd, 3, []string{odd + ":3 - Error during parsing: manifests: open directory: stat nowhere"}},
 		{"list zones --corefile " + none, 3, []string{"has no directive kuadrant"}},
 		{"list zones --geoip nowhere " + example, 3, []string{`open geo database "nowhere"`}},
 		{"list zones --server http://127.0.0.1:1", 3, []string{"no answer from http://127.0.0.1:1"}},
 		{"list zones --server http://127.0.0.1:1 --token-file nowhere", 3, []string{"read token: open nowhere"}},
-		{"list zones --token-file nowhere --zone k.example.com -f examples/eu", 2, []string{"--token-file is for a server: write --server URL"}},
-		{"check --live= " + example, 2, []string{"--live: name the zone"}},
-		{"preview -f - --against - --zone k.example.com", 2, []string{"-f - and --against - are both the standard input"}},
+		{"list zones --token-file nowhere --zone k.example.com -f examples/eu", 2, []string{"--token-file needs --server URL"}},
+		{"check --live= " + example, 2, []string{"--live needs the name of a zone"}},
+		{"preview -f - --against - --zone k.example.com", 2, []string{"-f - and --against - both read standard input"}},
 		{
 			"list zones --server http://127.0.0.1:1 --token-file Makefile", 3,
-			[]string{"the token file Makefile must have one line of printable ASCII characters"},
+			[]string{"token file Makefile must be one line of printable ASCII characters"},
 		},
 		{"list zones -f nowhere --zone k.example.com", 3, []string{"kdns: read manifests: stat nowhere: no such file or directory\n"}},
 		{"explain x.k.example.com -f eu=examples/eu -f eu=nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"check -f nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
 		{"preview -f examples/eu --against nowhere --zone k.example.com", 3, []string{"stat nowhere"}},
-		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: it is not YAML: "}},
+		{"preview -f " + broken + " " + example + " --cluster eu", 3, []string{"x.yaml: line 1: not YAML: "}},
 		{"preview -f examples/geo.mmdb " + example + " --cluster eu", 3, []string{
-			"examples/geo.mmdb: document at line 1: it is not YAML: control",
+			"examples/geo.mmdb: document at line 1: not YAML: control",
 		}},
 	} {
 		got := kdns(t, "", strings.Fields(c.args)...)
@@ -191,7 +191,7 @@ func TestDefaultCorefile(t *testing.T) {
 	writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests objects\n  }\n}\n")
 	writeFile(t, dir+"/objects/a.yaml", manifests(t, previewed))
 	t.Chdir(dir)
-	const told = "looked at is ./Corefile, as no flag names anything else\n"
+	const told = "reading ./Corefile, as no flag names anything else\n"
 	for args, want := range map[string]string{
 		"list zones":                       "0 k.example.com",
 		"check":                            "1 (NoGeoDatabase)",
@@ -199,11 +199,11 @@ func TestDefaultCorefile(t *testing.T) {
 		"explain www.k.example.com -t TXT": "0 NOERROR",
 		"explain www.example.com":          "2 !" + told,
 		"list names --in example.com":      "2 !" + told,
-		"list names -f objects":            "2 !nothing says which zones are served",
+		"list names -f objects":            "2 !no zones to serve",
 	} {
 		got := kdns(t, "", strings.Fields(args)...)
 		got.expect(t, args, int(want[0]-'0'), want[2:])
-		if strings.Contains(got.errs, "looked at") != strings.HasSuffix(want, told) {
+		if strings.Contains(got.errs, "reading ./Corefile") != strings.HasSuffix(want, told) {
 			t.Errorf("%s: %s", args, got.errs)
 		}
 	}
@@ -216,7 +216,7 @@ func TestCheck(t *testing.T) {
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	got := kdns(t, "", "check", "-f", "eu=examples/eu", "-f", "eu="+dir, "--zone", "k.example.com")
-	if got.expect(t, dir, 1, "error: "+dir+"/b.yaml: line 1: ", "(Unread)", "error: Zone dns/zone of cluster eu: Ready=False (NotServed)",
+	if got.expect(t, dir, 1, "error: "+dir+"/b.yaml: line 1: ", "(Unread)", "error: Zone dns/zone in cluster eu: Ready=False (NotServed)",
 		"warning: "+dir+"/c.yaml: ignoring objects of kinds", "(LeftOut)", " errors, 1 warning"); got.errs != "" {
 		t.Error(got.errs)
 	}
@@ -268,9 +268,9 @@ func TestWarnings(t *testing.T) {
 	writeFile(t, dir+"/b.yaml", "a: [\n")
 	writeFile(t, dir+"/c.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	kdns(t, "", "explain", "nothing.k.example.com", "-f", "eu="+dir, "--zone", "k.example.com").expect(t, "explain", 3,
-		"SERVFAIL", "not everything that could hold the name has been read yet", "!b.yaml: line 1: ", "!a name that is not found may be there",
-		"!kdns: 1 file could not be read in full: the rest is missing here\n",
-		`!ignoring objects of kinds that are not read here: 1 "Pod" of "v1"`)
+		"SERVFAIL", "a source that could hold the name is not listed yet", "!b.yaml: line 1: ", "!Names that are not found get SERVFAIL",
+		"!kdns: 1 file could not be read in full; the rest is missing here\n",
+		`!ignoring objects of kinds that are not read: 1 "Pod" of "v1"`)
 	for _, args := range []string{"list zones", "list names", "list conflicts -o json", "compare " +
 		startKnot(t, "", map[string]string{"k.example.com.": otherZone}) + " --rate 10000 none.k.example.com"} {
 		args += " -f eu=" + dir + " --zone k.example.com"
@@ -377,8 +377,8 @@ func TestServer(t *testing.T) {
 		t.Errorf("preview: code %d\n%s%s", got.code, got.out, got.errs)
 	}
 	kdns(t, "", "list", "zones", "--server", server.URL).expect(t, "without the token", 3,
-		"!wants a token: name the file that has it with --token-file")
+		"!needs a token; name its file with --token-file")
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
-	kdns(t, "", "list", "zones", "--server", slow.URL, "--timeout", "50ms").expect(t, "a slow server", 3, "!it took too long (--timeout)")
+	kdns(t, "", "list", "zones", "--server", slow.URL, "--timeout", "50ms").expect(t, "a slow server", 3, "!timed out (--timeout)")
 }

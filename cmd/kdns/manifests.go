@@ -69,7 +69,7 @@ type world struct {
 // manifests that cannot be understood are in world.unread.
 func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	if o.tokenFile != "" {
-		return nil, errors.New("--token-file is for a server: write --server URL, or leave it out")
+		return nil, errors.New("--token-file needs --server URL")
 	}
 	w, sets, err := o.find()
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *world) empty() bool {
 
 // noObject says that there is nothing in what -f names.
 func (o *options) noObject() error {
-	return failed(fmt.Errorf("there is no object in %s", strings.Join(o.filenames, ", ")))
+	return failed(fmt.Errorf("no object in %s", strings.Join(o.filenames, ", ")))
 }
 
 // find returns a world with its settings, and what is to be read for it.
@@ -138,7 +138,7 @@ func (o *options) settings() (*corefile.Settings, error) {
 	}
 	if o.corefile != "" {
 		if len(o.zones) > 0 {
-			return nil, errors.New("--zone and --corefile both say what is served: leave one out")
+			return nil, errors.New("--zone and --corefile are mutually exclusive")
 		}
 		var err error
 		if s, err = corefile.Read(o.corefile); err != nil {
@@ -148,7 +148,7 @@ func (o *options) settings() (*corefile.Settings, error) {
 	for _, zone := range o.zones {
 		name, err := inspect.ParseName(zone)
 		if err != nil {
-			return nil, fmt.Errorf("--zone %q: it is not a domain name", zone)
+			return nil, fmt.Errorf("--zone %q: not a domain name", zone)
 		}
 		if slices.ContainsFunc(s.Options.Zones, func(z records.ZoneOptions) bool { return z.Origin == name }) {
 			continue
@@ -164,10 +164,10 @@ func (o *options) settings() (*corefile.Settings, error) {
 		if o.mayBeEmpty {
 			path = "--against"
 		}
-		return nil, fmt.Errorf("nothing says what to look at, and there is no file ./%s: write --corefile FILE, --server URL, or %s PATH and "+
+		return nil, fmt.Errorf("nothing to read, and no file ./%s; set --corefile FILE, --server URL, or %s PATH and "+
 			"--zone NAME", defaultCorefile, path)
 	default:
-		return nil, errors.New("nothing says which zones are served: write --corefile FILE, or --zone NAME")
+		return nil, errors.New("no zones to serve; set --corefile FILE or --zone NAME")
 	}
 	if len(o.geoip) > 0 {
 		s.GeoIP = o.geoip
@@ -207,16 +207,16 @@ func (o *options) manifestPaths(s *corefile.Settings) ([]manifestPath, error) {
 	case len(paths) > 0:
 		return paths, nil
 	case o.mayBeEmpty:
-		return nil, errors.New("nothing says what they are applied to: write --against PATH or URL, or --corefile FILE with a line " +
-			"manifests, or ask a server with --server URL")
+		return nil, errors.New("nothing to apply them to; set --against PATH or URL, --corefile FILE with a line " +
+			"manifests, or --server URL")
 	}
-	return nil, errors.New("there are no objects to read: write -f DIR, or --corefile FILE with a line manifests, or ask a server " +
-		"with --server URL")
+	return nil, errors.New("no objects to read; set -f DIR, --corefile FILE with a line manifests, " +
+		"or --server URL")
 }
 
 // noFile says that a directory has no manifests: a path that is wrong would be without any fault.
 func noFile(dir string) error {
-	return failed(fmt.Errorf("%s: there is no file in it whose name ends in .yaml, .yml or .json; directories below it are not read", dir))
+	return failed(fmt.Errorf("%s: no files ending in .yaml, .yml or .json; subdirectories are not read", dir))
 }
 
 // readsStdin reports whether manifests are read from the standard input.
@@ -255,7 +255,7 @@ func mixedClusters(paths []string) []string {
 	if file == "" || dir == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s is read as the cluster %q, and %s as %q: if they are of one cluster, write -f %s=%s", dir,
+	return []string{fmt.Sprintf("%s is read as cluster %q, and %s as %q; if they are one cluster, write -f %s=%s", dir,
 		clusterOf(dir), file, defaultCluster, defaultCluster, dir)}
 }
 

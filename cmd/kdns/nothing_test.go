@@ -24,7 +24,7 @@ func TestNothingToRead(t *testing.T) {
 	good := writeFile(t, dir+"/good/x.yaml", objects)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { t.Error("a server was asked") }))
 	defer server.Close()
-	const noFile = "there is no file in it whose name ends in .yaml, .yml or .json; directories below it are not read"
+	const noFile = "no files ending in .yaml, .yml or .json; subdirectories are not read"
 	for _, c := range []struct {
 		args []string
 		want string
@@ -33,8 +33,8 @@ func TestNothingToRead(t *testing.T) {
 		{[]string{"-f", below}, below + ": " + noFile},
 		{[]string{"-f", filepath.Dir(text)}, noFile},
 		{[]string{"-f", file, "-f", empty}, empty + ": " + noFile},
-		{[]string{"-f", file}, "there is no object in " + file},
-		{[]string{"-f", "-"}, "there is no object in -"},
+		{[]string{"-f", file}, "no object in " + file},
+		{[]string{"-f", "-"}, "no object in -"},
 	} {
 		for _, command := range [][]string{
 			{"check", "--zone", "k.example.com"},
@@ -49,7 +49,7 @@ func TestNothingToRead(t *testing.T) {
 		}
 	}
 	kdns(t, "", "preview", "--server", server.URL, "-f", empty).expect(t, "on a server", 3, "!"+noFile)
-	kdns(t, "", "preview", "--server", server.URL, "-f", "-").expect(t, "on a server", 3, "!there is no object in -")
+	kdns(t, "", "preview", "--server", server.URL, "-f", "-").expect(t, "on a server", 3, "!no object in -")
 	// What they are applied to may be empty.
 	kdns(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty).expect(t, "applied to nothing", 1, "www.k.example.com")
 	kdns(t, "", "preview", "--zone", "k.example.com", "-f", good).expect(t, "applied to what nobody says", 2, "!--against PATH")

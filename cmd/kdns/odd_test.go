@@ -22,7 +22,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// TestCompareDelegation: a name that is left to other servers is compared by these, the root is a name as any other, and a
+// TestCompareDelegation: a name that is delegated to other servers is compared by these, the root is a name as any other, and a
 // network of IPv4 is one however it is written.
 func TestCompareDelegation(t *testing.T) {
 	zone := writeFile(t, t.TempDir()+"/zone.yaml", manifests(t, "zone dns/z k.example.com. delegate=*/*\nrecord dns/r sub in=z NS ns.example.net."))
@@ -96,7 +96,7 @@ func TestMixedClusters(t *testing.T) {
 		for _, path := range c.paths {
 			args = append(args, "-f", path)
 		}
-		want := `/new is read as the cluster "new", and ` + c.paths[0] + ` as "local": if they are of one cluster, write -f local=` + added
+		want := `/new is read as cluster "new", and ` + c.paths[0] + ` as "local"; if they are one cluster, write -f local=` + added
 		for _, args := range [][]string{args, append([]string{"check"}, args[2:]...)} {
 			if got := kdns(t, object, args...); strings.Contains(got.errs, want) != c.said {
 				t.Errorf("%q: %s", args, got.errs)
@@ -217,7 +217,7 @@ func TestCompareEndsWhenFull(t *testing.T) {
 	}
 	run.other = newDNSServer(answering(t, func(_, _ *dns.Msg) {}), 10_000)
 	found, err := run.do(t.Context(), p)
-	if err == nil || !strings.Contains(found.Ended, "what differs has more than 128 MiB") || len(found.Differences) < 2 {
+	if err == nil || !strings.Contains(found.Ended, "the differences have more than 128 MiB") || len(found.Differences) < 2 {
 		t.Errorf("%d differences, %v", len(found.Differences), err)
 	}
 }

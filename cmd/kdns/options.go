@@ -40,26 +40,26 @@ var outputs = []string{outputTable, outputJSON, outputYAML}
 func (o *options) flags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.filenames, "filename", "f", nil,
 		"read manifests: [CLUSTER=]PATH of a directory, a file, or - for standard input; repeatable. "+
-			"A directory stands for a cluster of its own name, all else for "+defaultCluster)
-	f.StringVar(&o.corefile, "corefile", "", "take zones and settings from a Corefile, and manifests where -f names none")
-	f.StringArrayVar(&o.zones, "zone", nil, "serve a zone, where no Corefile says which; repeatable")
-	f.StringArrayVar(&o.geoip, "geoip", nil, "find clients in an mmdb database, and not in those that the Corefile names; repeatable")
-	f.StringVar(&o.nets, "nets", "", "find clients in a file of networks and geo codes before any database, and not in that of the Corefile")
+			"A directory is a cluster of its name, anything else is "+defaultCluster)
+	f.StringVar(&o.corefile, "corefile", "", "read zones and settings from a Corefile, and manifests if -f names none")
+	f.StringArrayVar(&o.zones, "zone", nil, "serve this zone, without a Corefile; repeatable")
+	f.StringArrayVar(&o.geoip, "geoip", nil, "locate clients with this mmdb database, instead of those of the Corefile; repeatable")
+	f.StringVar(&o.nets, "nets", "", "locate clients with this file of networks and geo codes before any database, instead of that of the Corefile")
 	f.StringVar(&o.server, "server", "", "ask the console of a server, such as http://localhost:8090 or localhost:8090")
-	f.StringVar(&o.tokenFile, "token-file", "", "send the token in a file to the server")
+	f.StringVar(&o.tokenFile, "token-file", "", "send the token in this file to the server")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "give up on a server after this time")
-	f.StringVarP(&o.output, "output", "o", outputTable, "the form of the output: "+strings.Join(outputs, ", "))
+	f.StringVarP(&o.output, "output", "o", outputTable, "output format: "+strings.Join(outputs, ", "))
 }
 
 // check reports whether the flags make sense together.
 func (o *options) check() error {
 	switch {
 	case !slices.Contains(outputs, o.output):
-		return fmt.Errorf("--output %q is none of %s", o.output, strings.Join(outputs, ", "))
+		return fmt.Errorf("--output %q must be one of %s", o.output, strings.Join(outputs, ", "))
 	case o.tokenFile != "" && o.corefile != "":
-		return errors.New("--token-file is for a server, and --corefile for manifests: leave one out")
+		return errors.New("--token-file is for a server and --corefile for manifests; remove one of them")
 	case o.timeout <= 0:
-		return fmt.Errorf("--timeout %v is not more than 0", o.timeout)
+		return fmt.Errorf("--timeout %v must be greater than 0", o.timeout)
 	}
 	return nil
 }

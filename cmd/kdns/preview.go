@@ -29,24 +29,24 @@ func newPreview(o *options) *cobra.Command {
 	var prune bool
 	c := &cobra.Command{
 		Use:   "preview -f PATH [--against PATH|URL]",
-		Short: "Say what would change if manifests were applied",
-		Long: `Say what would change if the manifests of -f were applied, as by kubectl apply: names that come, go
-or change, members and weights, who contends, and which part of the clients gets other addresses, as
-the address space of the geo databases has it.
+		Short: "Show what would change if manifests were applied",
+		Long: `Show what would change if the manifests of -f were applied with kubectl apply: names that appear, disappear
+or change, members and weights, conflicts, and which share of the clients gets other addresses, by
+the address space of the geo databases.
 
-They are applied to what --against has: other manifests, or a server that runs. Without it, to the
-manifests of the Corefile. An object without a status keeps the one that is there.
+They are applied to what --against names: other manifests, or a running server. Without it, to the
+manifests of the Corefile. An object without a status keeps its present one.
 
-Where --against has one cluster, they are applied to it, whatever the name of the directory. Where it
-has several, to the one that --cluster or -f CLUSTER=PATH names, or that is called as the directory.
+If --against has one cluster, they are applied to it, whatever the name of the directory. If it
+has several, to the one that --cluster or -f CLUSTER=PATH names, or that has the directory's name.
 
-The exit code is 1 where something changes, as that of kubectl diff.`,
+The exit code is 1 if something changes, as with kubectl diff.`,
 		Example: `  kdns preview -f new/ --against current/ --corefile Corefile
   kdns preview -f policy.yaml --server http://localhost:8090`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(o.filenames) == 0 {
-				return errors.New("say what would be applied: -f PATH")
+				return errors.New("name the manifests with -f PATH")
 			}
 			return o.tell(c, func(p *progress) (*outcome, error) {
 				found, lacks, err := o.preview(c.Context(), c.InOrStdin(), p, previewOf{against, cluster, prune})
@@ -61,9 +61,9 @@ The exit code is 1 where something changes, as that of kubectl diff.`,
 		},
 	}
 	c.Flags().StringArrayVar(&against, "against", nil,
-		"what they are applied to: [CLUSTER=]PATH of manifests, repeatable, or the URL of a server's console")
-	c.Flags().StringVar(&cluster, "cluster", "", "the cluster that they are applied to, where there are several and -f does not say")
-	c.Flags().BoolVar(&prune, "prune", false, "take away what the manifests lack, of their kinds and in their namespaces")
+		"apply to these manifests, [CLUSTER=]PATH, repeatable, or to a server, by the URL of its console")
+	c.Flags().StringVar(&cluster, "cluster", "", "apply to this cluster, if there are several and -f names none")
+	c.Flags().BoolVar(&prune, "prune", false, "remove objects that the manifests lack, of their kinds and in their namespaces")
 	return c
 }
 
@@ -80,7 +80,7 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 	for _, a := range f.against {
 		if scheme, _, url := strings.Cut(a, "://"); url && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
 			if server != "" || len(f.against) > 1 {
-				return nil, nil, errors.New("--against is one server, or manifests: leave the others out, or --server")
+				return nil, nil, errors.New("--against is either one server or manifests, and excludes --server")
 			}
 			server = a
 		}
@@ -97,7 +97,7 @@ func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p 
 	lacks, err error,
 ) {
 	if o.corefile != "" || len(o.zones)+len(o.geoip) > 0 || o.nets != "" {
-		return nil, nil, errors.New("the server has its own Corefile: leave out --corefile, --zone, --geoip and --nets")
+		return nil, nil, errors.New("the server has its own Corefile; remove --corefile, --zone, --geoip and --nets")
 	}
 	p.begin("reading manifests")
 	body, places, err := manifestText(o.filenames, in)
@@ -171,7 +171,7 @@ func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 		}
 		begins = append(begins, place{name, 1 + bytes.Count(b.Bytes(), []byte("\n"))})
 		if b.Write(data); b.Len() > console.MaxManifests {
-			return failed(fmt.Errorf("the manifests have more than %d MiB, which a server takes at the most: preview a part of them, or "+
+			return failed(fmt.Errorf("the manifests have more than the %d MiB that a server accepts; preview a part of them, or "+
 				"against manifests", console.MaxManifests>>20))
 		}
 		return nil
@@ -184,7 +184,7 @@ func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 			continue
 		}
 		if cluster, rest, named := cutCluster(path); named {
-			return nil, nil, fmt.Errorf("-f %s: a server is told the cluster with --cluster: write -f %s --cluster %s", path, rest, cluster)
+			return nil, nil, fmt.Errorf("-f %s: for a server, write -f %s --cluster %s", path, rest, cluster)
 		}
 		files, err := source.ManifestFiles(path)
 		switch {
@@ -212,7 +212,7 @@ func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
 	base := *o
 	if o.readsStdin() && slices.ContainsFunc(f.against, isStdin) {
-		return nil, errors.New("-f - and --against - are both the standard input: leave one out, or name a file")
+		return nil, errors.New("-f - and --against - both read standard input; use a file for one of them")
 	}
 	base.filenames, base.mayBeEmpty = f.against, true
 	w, err := base.load(in, p)
@@ -221,7 +221,7 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	}
 	o.byDefault = base.byDefault
 	if err := w.whole(); err != nil {
-		return nil, failed(fmt.Errorf("what they are applied to cannot be read in full: %w", err))
+		return nil, failed(fmt.Errorf("cannot read in full what they are applied to: %w", err))
 	}
 	clusters := slices.Clone(w.clusters)
 	applied := &world{settings: w.settings}
@@ -242,7 +242,7 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	if err := o.nothingIn(applied); err != nil {
 		return nil, err
 	}
-	p.begin("compiling what would be")
+	p.begin("compiling the result")
 	after := records.Compile(w.snap, api.Objects{Clusters: clusters, Overrides: w.settings.Overrides}, w.settings.Options, time.Now())
 	found := inspect.Compare(w.snap, after, w.space(p), func(done, all int) { p.begin(fmt.Sprintf("comparing names, %d of %d", done, all)) })
 	found.LeftOut = slices.Concat(w.mixed, w.said, applied.said)
@@ -260,24 +260,24 @@ func (o *options) appliedSets(w *world, cluster string) ([]manifestSet, error) {
 	for _, c := range w.clusters {
 		known = append(known, c.Name)
 	}
-	there := "there are " + strings.Join(known, ", ")
+	there := "clusters are " + strings.Join(known, ", ")
 	if cluster != "" && !slices.Contains(known, cluster) {
-		return nil, fmt.Errorf("--cluster %q: %s", cluster, there)
+		return nil, fmt.Errorf("--cluster %q does not exist; %s", cluster, there)
 	}
 	for i := range paths {
 		p := &paths[i]
 		switch {
 		case p.named && cluster != "" && p.cluster != cluster:
-			return nil, fmt.Errorf("-f %s=%s and --cluster %s name two clusters: leave one out", p.cluster, p.path, cluster)
+			return nil, fmt.Errorf("-f %s=%s and --cluster %s name two clusters; remove one of them", p.cluster, p.path, cluster)
 		case slices.Contains(known, p.cluster) && (p.named || cluster == ""):
 		case p.named:
-			return nil, fmt.Errorf("-f %s=%s: there is no such cluster: %s", p.cluster, p.path, there)
+			return nil, fmt.Errorf("-f %s=%s: no such cluster; %s", p.cluster, p.path, there)
 		case cluster != "":
 			p.cluster = cluster
 		case len(known) == 1:
 			p.cluster = known[0]
 		default:
-			return nil, fmt.Errorf("%s: say which cluster it is applied to, with --cluster NAME or -f CLUSTER=PATH: %s", p.path, there)
+			return nil, fmt.Errorf("%s: name the cluster with --cluster NAME or -f CLUSTER=PATH; %s", p.path, there)
 		}
 	}
 	return setsOf(paths), nil

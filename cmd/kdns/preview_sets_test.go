@@ -61,7 +61,7 @@ func TestPreviewWarns(t *testing.T) {
 	writeFile(t, dir+"/more/x.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
 	pods := writeFile(t, dir+"/pods.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: b}\n")
 	r := kdns(t, "", "preview", "--zone", "k.example.com", "--against", file, "--against", dir+"/more", "-f", pods)
-	for _, want := range []string{dir + "/more is read as the cluster \"more\", and " + file + " as \"local\"", dir +
+	for _, want := range []string{dir + "/more is read as cluster \"more\", and " + file + " as \"local\"", dir +
 		"/more/x.yaml: ignoring objects", pods + ": ignoring objects"} {
 		if !strings.Contains(r.errs, "warning: "+want) {
 			t.Errorf("lacks %q: code %d\n%s%s", want, r.code, r.out, r.errs)
@@ -112,7 +112,7 @@ func TestServerThatLacksSomething(t *testing.T) {
 	} {
 		r := kdns(t, "", append(args, "--server", server.URL)...)
 		want := "warning: the server has not read all of cluster \"na\": a.yaml: line 1: x\nkdns: the server has not read " +
-			"everything: the rest is missing here\n"
+			"everything; the rest is missing here\n"
 		if r.code != 3 || r.out == "" || r.errs != want {
 			t.Errorf("%q: code %d\n%s%s", args, r.code, r.out, r.errs)
 		}
@@ -126,7 +126,7 @@ func TestCheckOfNothing(t *testing.T) {
 	corefile := writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    namespaces nosuch\n    manifests "+dir+"\n  }\n}\n")
 	for _, args := range [][]string{{"-f", file}, {}} {
 		kdns(t, "", append([]string{"check", "--corefile", corefile}, args...)...).expect(t, args, 1,
-			"warning: there is no object that is read: ", "(LeftOut)\n0 errors, 1 warning\n")
+			"warning: no objects to check: ", "(LeftOut)\n0 errors, 1 warning\n")
 	}
 	broken := writeFile(t, dir+"/broken.yaml", "a: [\n---\nb: [\n---\nc: 1\n---\nd: [\n")
 	r := kdns(t, "", "check", "--zone", "k.example.com", "-f", broken)

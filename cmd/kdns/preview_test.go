@@ -214,8 +214,8 @@ probe ns/p 192.0.2.2 host=h.example.com check=HTTP:443/healthz healthy=true
 func TestExplainForNobody(t *testing.T) {
 	file := writeFile(t, t.TempDir()+"/x.yaml", manifests(t, previewed))
 	for args, want := range map[string]string{
-		"shop.k.example.com":                   "answer: NOERROR, for clients of whom nothing is known: others may get another",
-		"shop.k.example.com --from 192.0.2.77": "of whom nothing is known: there is nothing to look up clients in",
+		"shop.k.example.com":                   "answer: NOERROR, for unknown clients; others may get another answer",
+		"shop.k.example.com --from 192.0.2.77": "location unknown: no geo database and no nets file",
 		"wiki.k.example.com":                   "answer: NOERROR, the same for every client",
 		"wiki.k.example.com --from 192.0.2.77": "the answer does not depend on the client",
 	} {

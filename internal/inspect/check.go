@@ -178,5 +178,5 @@ func (c *checker) noAddresses(n *records.NameState) {
 			why = ": " + s.Empty
 		}
 	}
-	c.add(SeverityError, ReasonNoAddresses, n.Owner, n.Name, "it is answered with no data, as there is no address for it%s", why)
+	c.add(SeverityError, ReasonNoAddresses, n.Owner, n.Name, "it has no address, so the answer is empty%s", why)
 }

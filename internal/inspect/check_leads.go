@@ -35,7 +35,7 @@ func (d deadEnd) String() string {
 	case wayNoData:
 		return d.at + " has no address"
 	case wayInCircle:
-		return "the CNAMEs from " + d.at + " lead in a circle, or are more than 16"
+		return "the CNAMEs from " + d.at + " form a loop, or are more than 16"
 	}
 	return ""
 }

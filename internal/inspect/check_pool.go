@@ -61,15 +61,15 @@ func (c *checker) geography(t *records.Tree) {
 		return
 	}
 	c.steered = append(c.steered, t.Name)
-	who := "nobody comes there but by fallback"
+	who := "clients get there only by fallback"
 	if defaultOf(t) == "" {
-		who = "those alone come there who match no other"
-		c.warn(&t.NameState, ReasonNoDefault, "clients that match none of %s get any of the members: let a policy name its geo as the "+
-			"default", someOf(codes))
+		who = "only clients that match no other geo get there"
+		c.warn(&t.NameState, ReasonNoDefault, "clients that match none of %s get any member; set a default geo in one of the policies",
+			someOf(codes))
 	}
 	if len(unreachable) > 0 {
 		c.warn(&t.NameState, ReasonUnreachableGeo,
-			"no network of the geo databases is in %s: %s. Subdivisions take a City database, AS numbers one of ASNs", someOf(unreachable), who)
+			"no network of the geo databases is in %s; %s. Subdivisions need a City database, AS numbers an ASN database", someOf(unreachable), who)
 	}
 }
 
@@ -79,8 +79,8 @@ func (c *checker) unlocated() {
 		return
 	}
 	c.add(SeverityWarning, ReasonNoGeoDatabase, nil, "",
-		"nothing says where clients are, so that all of them get the default geo of a name, or where there is none any of its "+
-			"members; there are geo codes at %s. Write geoip FILE, or nets FILE, into the block kuadrant of the Corefile",
+		"nothing locates clients, so geo codes have no effect: all clients get the default geo of a name, or any member if there is "+
+			"none. Names with geo codes: %s. Write `geoip FILE` or `nets FILE` in the Corefile",
 		someOf(c.steered))
 }
 
@@ -94,11 +94,11 @@ func (c *checker) sharing(t *records.Tree, sharers []records.Sharer) {
 			first = ObjectText(s.Object)
 		case own != "" && own != deflt && first != "":
 			c.add(SeverityWarning, ReasonSecondDefault, &s.Object, t.Name,
-				"its default geo, %s, counts for nothing: that of %s does, %s, which goes before it (the older does)", own, first, deflt)
+				"its default geo, %s, has no effect: %s, which is older, has the default %s", own, first, deflt)
 		}
 		if s.Fallback != "" && s.Fallback != t.Fallback {
 			c.add(SeverityWarning, ReasonSecondFallback, &s.Object, t.Name,
-				"its kuadrant.io/geo-fallback, %s, counts for nothing: that of %s does, which has the host: %s", s.Fallback,
+				"its kuadrant.io/geo-fallback %q has no effect: %s, which owns the host, has %q", s.Fallback,
 				ObjectText(*t.Owner), t.Fallback)
 		}
 	}
@@ -120,8 +120,8 @@ func defaultOfSharer(t *records.Tree, s *records.Sharer) string {
 // health looks at what is known of a name's addresses before any check, and whether any check may begin.
 func (c *checker) health(t *records.Tree) {
 	if a := t.Addresses; a.Drained > 0 && a.Drained == a.Of() {
-		c.warn(&t.NameState, ReasonAllDrained, "all of it is drained, by the weight 0 or an override, and is answered all the same: "+
-			"nothing else is there")
+		c.warn(&t.NameState, ReasonAllDrained, "all members are drained, by weight 0 or an override; they are answered all the same, "+
+			"as there are no others")
 	}
 	var down, denied []string
 	for a := range allAddresses(t) {
@@ -133,11 +133,11 @@ func (c *checker) health(t *records.Tree) {
 		}
 	}
 	if t.FailsOpen != "" {
-		c.warn(&t.NameState, ReasonFailsOpen, "%s get what is down, as nothing else is there for them: %s", t.FailsOpen, someOf(down))
+		c.warn(&t.NameState, ReasonFailsOpen, "%s get targets that are down, as no others are left for them: %s", t.FailsOpen, someOf(down))
 	}
 	if len(denied) > 0 {
-		c.warn(&t.NameState, ReasonNotChecked, "the server never checks %s, and counts it as up: probe-deny, or what is denied "+
-			"without it, forbids that, and probe-allow does not open it", someOf(denied))
+		c.warn(&t.NameState, ReasonNotChecked, "the server does not check %s, which counts as up: probe-deny or the default "+
+			"denies it, and probe-allow does not allow it", someOf(denied))
 	}
 }
 

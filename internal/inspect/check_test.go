@@ -11,7 +11,7 @@ import (
 )
 
 // expectFindings compares findings with lines: each begins with the severity, reason, object and name of one, and ends with a
-// part of its text after " ... ". They are all, in order. "of x" stands for DNSPolicy n/x of cluster a.
+// part of its text after " ... ". They are all, in order. "of x" stands for DNSPolicy n/x in cluster a.
 func expectFindings(t *testing.T, what string, found []Finding, want ...string) {
 	t.Helper()
 	var got strings.Builder
@@ -23,7 +23,7 @@ func expectFindings(t *testing.T, what string, found []Finding, want ...string) 
 			head, part, _ := strings.Cut(want[i], " ... ")
 			if first, rest, of := strings.Cut(head, " of "); of && strings.Count(first, " ") == 1 {
 				name, rest, _ := strings.Cut(rest, " ")
-				head = first + " DNSPolicy n/" + name + " of cluster a " + rest
+				head = first + " DNSPolicy n/" + name + " in cluster a " + rest
 			}
 			ok = ok && head == line && strings.Contains(f.Text, part)
 		}
@@ -46,7 +46,7 @@ func TestCheckObjects(t *testing.T) {
 		"bad bad.example.com 192.0.2.1 | routes=0":           "error NothingServed of bad  ... no routes",
 		"bad bad.example.com -":                              "error NoAddresses of bad bad.example.com ... its Gateway has none in status.addresses",
 		"bad bad.example.com 192.0.2.1 exclude=192.0.2.0/24": "error NoAddresses of bad bad.example.com ... spec.excludeAddresses takes away all",
-		"bad bad.example.com 0.0.0.0":                        `error NothingServed of bad  ... no valid status addresses to use on gateway; address "0.0.0.0" cannot`,
+		"bad bad.example.com 0.0.0.0":                        `error NothingServed of bad  ... no valid status addresses to use on gateway; address "0.0.0.0" is`,
 		"bad bad.example.com 192.0.2.1 strategy=simple spec.providerRef={kind: ExternalDNS, name: x}": "",
 		"bad bad.example.com 192.0.2.1 geo=UK weight=1":                                               "warning UnknownGeoCode of bad  ... GB",
 	} {
@@ -78,7 +78,7 @@ record dns/r3 sub in=z NS ns.example.net.
 		"a delegation": {hosts("x x.example.com lb.sub.example.com"), ""},
 		"below a cut": {
 			hosts("x x.sub.example.com 192.0.2.1 geo=GEO-EU weight=1", "y x.sub.example.com 192.0.2.2 geo=GEO-NA weight=1"),
-			"error Unknown of x  ... the NS records of sub.example.com\nerror Unknown of y  ... the NS records of sub.example.com",
+			"error Unknown of x  ... the NS records at sub.example.com\nerror Unknown of y  ... the NS records at sub.example.com",
 		},
 		"no name":     {hosts("x x.example.com gone.example.com"), "error LeadsNowhere of x x.example.com ... gone.example.com does not exist"},
 		"no data":     {hosts("x x.example.com b.example.com"), "error LeadsNowhere of x x.example.com ... b.example.com has no address"},
@@ -86,18 +86,18 @@ record dns/r3 sub in=z NS ns.example.net.
 		"at the apex": {hosts("x example.com gone.example.com"), "error LeadsNowhere of x example.com ... gone.example.com does not exist"},
 		"of a Record": {
 			"record dns/r4 x in=z CNAME gone",
-			"error LeadsNowhere Record dns/r4 of cluster a x.example.com ... gone.example.com does not exist",
+			"error LeadsNowhere Record dns/r4 in cluster a x.example.com ... gone.example.com does not exist",
 		},
 		"of two Records": {
 			"record dns/r4 x in=z CNAME y\nrecord dns/r5 y in=z CNAME b",
-			"error LeadsNowhere Record dns/r4 of cluster a x.example.com ... b.example.com has no\n" +
-				"error LeadsNowhere Record dns/r5 of cluster a y.example.com ... b.example.com has no",
+			"error LeadsNowhere Record dns/r4 in cluster a x.example.com ... b.example.com has no\n" +
+				"error LeadsNowhere Record dns/r5 in cluster a y.example.com ... b.example.com has no",
 		},
 		"to text":  {"record dns/r4 x in=z CNAME text", ""},
 		"for text": {"record dns/r4 _acme-challenge.x in=z CNAME x.acme\nrecord dns/r5 key._domainkey in=z CNAME x.acme", ""},
 		"a circle": {
 			hosts("x x.example.com y.example.com", "y y.example.com x.example.com"),
-			"error LeadsNowhere of x x.example.com ... in a circle\nerror LeadsNowhere of y y.example.com ... in a circle",
+			"error LeadsNowhere of x x.example.com ... form a loop\nerror LeadsNowhere of y y.example.com ... form a loop",
 		},
 		"a member": {
 			hosts("x x.example.com 192.0.2.1"+eu, "y x.example.com gone.example.com"+eu),
@@ -113,7 +113,7 @@ record dns/r3 sub in=z NS ns.example.net.
 		},
 		"back to its own host, of members": {
 			hosts("x x.example.com y.example.com"+eu, "y y.example.com x.example.com"),
-			"error LeadsNowhere of x x.example.com ... in a circle\nerror LeadsNowhere of y y.example.com ... in a circle",
+			"error LeadsNowhere of x x.example.com ... form a loop\nerror LeadsNowhere of y y.example.com ... form a loop",
 		},
 	} {
 		expectFindings(t, what, world(t, zone, c.objects).Check(Setup{}), lines(c.want)...)
@@ -128,33 +128,33 @@ func TestCheckPools(t *testing.T) {
 		"one group, and no databases":  {hosts(one, two+"GEO-EU"), ""},
 		"no default":                   {hosts(one, two+"IE"), "warning NoDefaultGeo of x x.example.com ... none of GEO-EU, IE get any"},
 		"a default":                    {hosts(one+deflt, two+"IE"), ""},
-		"an empty place":               {hosts(one+deflt, two+"US-CA"), "warning UnreachableGeo of x x.example.com ... is in US-CA: nobody comes there"},
+		"an empty place":               {hosts(one+deflt, two+"US-CA"), "warning UnreachableGeo of x x.example.com ... is in US-CA; clients get there only"},
 		"the default is empty":         {hosts("x x.example.com 192.0.2.1 weight=1 geo=US"+deflt, two+"IE"), ""},
 		"the only one is empty":        {hosts("x x.example.com 192.0.2.1 weight=1 geo=US"), ""},
 		"empty, and no default": {hosts(one, two+"US"), "warning NoDefaultGeo of x x.example.com ... \n" +
-			"warning UnreachableGeo of x x.example.com ... US: those alone come there who match no other"},
+			"warning UnreachableGeo of x x.example.com ... US; only clients that match no other geo get there"},
 		"two defaults": {hosts(one+deflt, two+"IE"+deflt), `warning Conflicted of y  ... the set identifier "default" belongs to DNSPolicy n/x` +
-			"\nwarning SecondDefault of y x.example.com ... IE, counts for nothing: that of DNSPolicy n/x of cluster a does, GEO-EU"},
+			"\nwarning SecondDefault of y x.example.com ... IE, has no effect: DNSPolicy n/x in cluster a, which is older, has the default GEO-EU"},
 		"of two clusters": {
 			hosts(one+deflt) + "cluster b\n" + hosts("x x.example.com 192.0.2.2 weight=1 geo=IE default"),
-			`warning Conflicted DNSPolicy n/x of cluster b  ... the set identifier "default" belongs to DNSPolicy n/x of cluster a` +
-				"\nwarning SecondDefault DNSPolicy n/x of cluster b x.example.com ... IE, counts for nothing",
+			`warning Conflicted DNSPolicy n/x in cluster b  ... the set identifier "default" belongs to DNSPolicy n/x in cluster a` +
+				"\nwarning SecondDefault DNSPolicy n/x in cluster b x.example.com ... IE, has no effect",
 		},
 		"one default of two": {hosts(one+deflt, two+"GEO-EU"+deflt), ""},
-		"another fallback": {hosts(one+deflt, two+"IE fallback=none"), "warning SecondFallback of y x.example.com ... none, counts for " +
-			"nothing: that of DNSPolicy n/x of cluster a does, which has the host: any"},
+		"another fallback": {hosts(one+deflt, two+"IE fallback=none"), "warning SecondFallback of y x.example.com ... \"none\" has no effect: DNSPolicy n/x " +
+			"in cluster a, which owns the host, has \"any\""},
 		"the owner's fallback": {hosts(one+deflt+" fallback=none", two+"IE"), ""},
 		"one fallback":         {hosts(one+deflt+" fallback=none", two+"IE fallback=none"), ""},
 		"two names, and no databases": {
 			hosts(one+deflt, two+"IE", "z z.example.com 192.0.2.3 weight=1 geo=IE"),
-			"warning NoGeoDatabase   ... geo codes at x.example.com. Write geoip FILE",
+			"warning NoGeoDatabase   ... geo codes: x.example.com. Write `geoip FILE`",
 		},
 		"a wildcard beside": {
 			hosts(one+deflt, "y *.x.example.com 192.0.2.2 weight=1 geo=IE"), "warning ChainTaken of y  ... which has other members",
 		},
 		"a policy without a code": {
 			hosts(one+deflt, "y x.example.com 192.0.2.2 strategy=weightedGeo weight=1"),
-			"warning SecondDefault of y x.example.com ... *, counts for nothing",
+			"warning SecondDefault of y x.example.com ... *, has no effect",
 		},
 	} {
 		with := Setup{Unlocated: strings.HasSuffix(what, "no databases")}
@@ -169,9 +169,9 @@ func TestCheckPools(t *testing.T) {
 func TestCheckHealth(t *testing.T) {
 	const simple, pool, other = "x x.example.com 192.0.2.1", "x x.example.com 192.0.2.1 geo=GEO-EU default weight=", "y x.example.com 192.0.2.2 geo=GEO-EU weight="
 	const wild, denied = "x *.x.example.com 192.0.2.1", "x x.example.com 127.0.0.9,192.0.2.1" + checked
-	const drained, failing = "warning AllDrained of x x.example.com ... all of it is drained",
-		"warning FailsOpen of x x.example.com ... all clients get what is down, as nothing else is there for them: 192.0.2.1 ("
-	const unchecked, never = "warning NotChecked of x x.example.com ... ", "warning NotChecked of x ... *.x.example.com: nothing is checked"
+	const drained, failing = "warning AllDrained of x x.example.com ... all members are drained",
+		"warning FailsOpen of x x.example.com ... all clients get targets that are down, as no others are left for them: 192.0.2.1 ("
+	const unchecked, never = "warning NotChecked of x x.example.com ... ", "warning NotChecked of x ... *.x.example.com: not checked"
 	prefix := func(text string) []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix(text)} }
 	for what, c := range map[string]struct {
 		objects, want string
@@ -189,8 +189,8 @@ func TestCheckHealth(t *testing.T) {
 		"a wildcard of members":                {hosts(wild + " geo=GEO-EU weight=1 default" + checked), never, nil},
 		"a wildcard, and what to ask":          {hosts(wild + checked + ",host=y.x.example.com"), "", nil},
 		"a wildcard that shares what is found": {hosts("x x.example.com,*.x.example.com 192.0.2.1 geo=GEO-EU weight=1 default" + checked), "", nil},
-		"denied":                               {hosts(denied), unchecked + "the server never checks 127.0.0.9, and", &health.Guard{}},
-		"denied by a line":                     {hosts(simple + checked), unchecked + "never checks 192.0.2.1,", &health.Guard{Deny: prefix("192.0.2.0/24")}},
+		"denied":                               {hosts(denied), unchecked + "the server does not check 127.0.0.9, which", &health.Guard{}},
+		"denied by a line":                     {hosts(simple + checked), unchecked + "not check 192.0.2.1,", &health.Guard{Deny: prefix("192.0.2.0/24")}},
 		"allowed":                              {hosts(denied), "", &health.Guard{Allow: prefix("127.0.0.0/8")}},
 		"nobody knows":                         {hosts(denied), "", nil},
 		"denied, unchecked":                    {hosts("x x.example.com 127.0.0.9"), "", &health.Guard{}},

@@ -53,18 +53,18 @@ func parseClient(text string, in geo.Locator) (netip.Prefix, error) {
 	}
 	if err := geo.Check(text); err != nil {
 		if text == "" || strings.ContainsAny(text, ".:/ ") {
-			return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network: write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or a "+
+			return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network; write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or a "+
 				"geo code such as FR", text)
 		}
-		return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network, and the %v", text, err)
+		return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network; the %v", text, err)
 	}
 	db, ok := in.(finder)
 	if !ok {
-		return netip.Prefix{}, wrong(field, "there is no geo database to find a network of %s in: write an address or a network", text)
+		return netip.Prefix{}, wrong(field, "no geo database to find a network of %s in; write an address or a network", text)
 	}
 	network, ok := db.Find(strings.ToUpper(text))
 	if !ok {
-		return netip.Prefix{}, wrong(field, "the geo databases have no network of %s: write an address or a network", text)
+		return netip.Prefix{}, wrong(field, "the geo databases have no network of %s; write an address or a network", text)
 	}
 	return network, nil
 }

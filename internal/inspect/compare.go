@@ -153,7 +153,7 @@ func (c *Comparison) Full() error {
 	if c.kept < mostKept {
 		return nil
 	}
-	return fmt.Errorf("what differs has more than %d MiB: compare fewer names, or for fewer clients", mostKept>>20)
+	return fmt.Errorf("the differences have more than %d MiB; compare fewer names, or for fewer clients", mostKept>>20)
 }
 
 // Fail counts a question that got no answer, and why.

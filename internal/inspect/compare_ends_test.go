@@ -73,8 +73,8 @@ func TestCompareReferrals(t *testing.T) {
 		{"other servers, below", a, "A", true, "", "sub NS ns.example.org.", "data"},
 		{"one more", a, "A", true, "", ns + "; sub NS ns.example.org.", "data"},
 		{"its own answer", sub, "NS", true, ns, "", ""},
-		{"its own address", a, "A", true, "a.sub A 192.0.2.1", "", "data|here sub.example.com is left to other servers"},
-		{"nothing there", a, "A", true, "", soa, "no-data|the other server has nothing of this type"},
+		{"its own address", a, "A", true, "a.sub A 192.0.2.1", "", "data|here sub.example.com is delegated to other servers"},
+		{"nothing there", a, "A", true, "", soa, "no-data|the other server has no data of this type"},
 		{"only there", a, "A", false, "", ns, "no-data"},
 		{"none", a, "A", false, "", soa, ""},
 		{"NS records beside an SOA record", "a.example.com", "A", false, "", "@ NS a; " + soa, ""},
@@ -215,7 +215,7 @@ func TestCompareFull(t *testing.T) {
 			t.Errorf("after %d: %v", i, err)
 		}
 	}
-	if err := found.Full(); err == nil || !strings.Contains(err.Error(), "what differs has more than 128 MiB: compare fewer names") {
+	if err := found.Full(); err == nil || !strings.Contains(err.Error(), "the differences have more than 128 MiB; compare fewer names") {
 		t.Error(err)
 	}
 }
@@ -225,10 +225,10 @@ func TestCompareAtOnce(t *testing.T) {
 	v := world(t, hosts("one h.example.com 192.0.2.1 geo=GEO-EU weight=1", "two h.example.com 192.0.2.2 geo=GEO-EU weight=1",
 		"three h.example.com 192.0.2.3,192.0.2.4 geo=GEO-EU weight=2"))
 	for there, want := range map[string]string{
-		"1 2 3 4":   "addresses 1|these are the same addresses: there all at once, here those of one member for each draw",
-		"1 3":       "addresses 3|there the addresses of several members come at once, here those of one member for each draw|192.0.2.2 here: of |192.0.2.4 here: of ",
+		"1 2 3 4":   "addresses 1|the addresses are the same: all at once there, those of one member per draw here",
+		"1 3":       "addresses 3|there, the addresses of several members come at once; here, those of one member per draw|192.0.2.2 here: of |192.0.2.4 here: of ",
 		"3":         "addresses 3|192.0.2.1 here: of |192.0.2.2 here: of |192.0.2.4 here: of ",
-		"1 2 3 4 5": "addresses 1|192.0.2.5 there: no object that is read here has it",
+		"1 2 3 4 5": "addresses 1|192.0.2.5 there: no object here has it",
 	} {
 		expectDifference(t, there, compared(t, v, Question{Name: "h.example.com"}, nil, reply(t, lasts(there))), want)
 	}
@@ -240,16 +240,16 @@ func TestCompareOtherMembers(t *testing.T) {
 		"drained h.example.com 192.0.2.2 geo=GEO-EU weight=0"))
 	v.Locator = europe{}
 	const alias = "here it is an alias of lb.example.net, which the client's resolver looks up"
-	const own = alias + "; the other server answers with addresses of its own finding"
+	const own = alias + "; the other server answers with addresses that it looked up itself"
 	for there, want := range map[string]string{
-		"1":   "data 2|" + alias + "|(GEO-NA, DNSPolicy n/far of cluster a), which is not taken here: ",
-		"2":   "data 2|" + alias + "|(GEO-EU, DNSPolicy n/drained of cluster a), which is not taken here: it is drained",
+		"1":   "data 2|" + alias + "|(GEO-NA, DNSPolicy n/far in cluster a), which is not taken here: ",
+		"2":   "data 2|" + alias + "|(GEO-EU, DNSPolicy n/drained in cluster a), which is not taken here: it is drained",
 		"9":   "data 1|" + own,
 		"1 9": "data 2|" + own + "|DNSPolicy n/far",
 	} {
 		found := compared(t, v, Question{Name: "h.example.com"}, nil, reply(t, lasts(there)))
 		expectDifference(t, there, found, want)
-		if there == "1" && strings.Contains(found.Text(), "own finding") {
+		if there == "1" && strings.Contains(found.Text(), "that it looked up itself") {
 			t.Errorf("an address of a member is said to be of its own finding:\n%s", found.Text())
 		}
 	}
@@ -263,10 +263,10 @@ func TestCompareWhoseData(t *testing.T) {
 		sources []records.Object
 		want    []string
 	}{
-		{nil, []records.Object{a}, []string{"here it is of Record n/a of cluster c"}},
-		{nil, []records.Object{a, b}, []string{"here it is of Record n/a of cluster c and DNSEndpoint n/b of cluster c"}},
-		{&b, nil, []string{"here it is of DNSEndpoint n/b of cluster c"}},
-		{&b, []records.Object{a}, []string{"here it is of Record n/a of cluster c"}}, // beside addresses of b
+		{nil, []records.Object{a}, []string{"here it belongs to Record n/a in cluster c"}},
+		{nil, []records.Object{a, b}, []string{"here it belongs to Record n/a in cluster c and DNSEndpoint n/b in cluster c"}},
+		{&b, nil, []string{"here it belongs to DNSEndpoint n/b in cluster c"}},
+		{&b, []records.Object{a}, []string{"here it belongs to Record n/a in cluster c"}}, // beside addresses of b
 		{nil, nil, []string{}},
 	} {
 		x := explanation("x.example.com", "TXT", "NOERROR", `x.example.com. 60 TXT "a"`)

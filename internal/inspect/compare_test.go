@@ -25,22 +25,22 @@ func TestCompare(t *testing.T) {
 		"same":         {"geo", "A", "", "+geo A 192.0.2.2; geo A 192.0.2.1", ""},
 		"same by draw": {"geo", "A", "", "+GEO CNAME lb.example.net.; lb.example.net. A 192.0.2.3", ""},
 		"another place": {"geo", "A", "", "+geo A 198.51.100.1", "addresses|198.51.100.1 there: of |GEO-NA|not taken here: another member is " +
-			"closer: its continent is the client's|192.0.2.3 here: of |gets 25 % of these clients"},
-		"blind":                   {"geo", "A", "", "geo A 198.51.100.1", "addresses|does not look at the client's network"},
-		"unknown":                 {"geo", "A", "", "+geo A 192.0.2.1; geo A 192.0.2.99", "addresses|192.0.2.99 there: no object that is read here has it"},
-		"a part":                  {"one", "A", "", "one A 192.0.2.10", "addresses|192.0.2.11 here: of DNSPolicy n/one of cluster a"},
+			"closer: same continent|192.0.2.3 here: of |gets 25 % of these clients"},
+		"blind":                   {"geo", "A", "", "geo A 198.51.100.1", "addresses|ignores the client's network"},
+		"unknown":                 {"geo", "A", "", "+geo A 192.0.2.1; geo A 192.0.2.99", "addresses|192.0.2.99 there: no object here has it"},
+		"a part":                  {"one", "A", "", "one A 192.0.2.10", "addresses|192.0.2.11 here: of DNSPolicy n/one in cluster a"},
 		"alias there":             {"one", "A", "", "one CNAME lb.example.net.", "data|there it is an alias of lb.example.net"},
-		"not there":               {"one", "A", "NXDOMAIN", "", "not-there|here it is of DNSPolicy n/one of cluster a"},
-		"not here":                {"none", "A", "", "none A 192.0.2.1", "not-here|no object that is read here has the name"},
+		"not there":               {"one", "A", "NXDOMAIN", "", "not-there|here it belongs to DNSPolicy n/one in cluster a"},
+		"not here":                {"none", "A", "", "none A 192.0.2.1", "not-here|no object here has the name"},
 		"neither":                 {"none", "A", "NXDOMAIN", "", ""},
-		"no data":                 {"one", "A", "", "", "no-data|the other server has nothing of this type"},
+		"no data":                 {"one", "A", "", "", "no-data|the other server has no data of this type"},
 		"no data behind an alias": {"one", "AAAA", "", "one CNAME lb.example.com.", ""},
-		"more data":               {"one", "AAAA", "", "one AAAA 2001:db8::1", "no-data|here the name has nothing of this type"},
+		"more data":               {"one", "AAAA", "", "one AAAA 2001:db8::1", "no-data|here the name has no data of this type"},
 		"refused":                 {"one", "A", "REFUSED", "", "unserved|answers REFUSED"},
 		"loop":                    {"one", "A", "", "one CNAME one", "data|alias of one.example.com"},
 		"other name":              {"one", "A", "", "other A 192.0.2.10", "no-data"},
 		"nothing":                 {"one", "A", "none", "", "unserved"},
-		"farther":                 {"geo", "AAAA", "", "+geo AAAA 2001:DB8:0::1", "no-data|here the name has nothing of this type"},
+		"farther":                 {"geo", "AAAA", "", "+geo AAAA 2001:DB8:0::1", "no-data|here the name has no data of this type"},
 		"upper case":              {"GEO", "A", "", "+geo A 192.0.2.3", ""},
 	} {
 		answer, subnet := strings.CutPrefix(c.answer, "+")
@@ -70,8 +70,8 @@ func TestCompareGroups(t *testing.T) {
 	expectText(t, found, "one.example.com A: other addresses, for 203.0.5.0/24, 203.0.6.0/24, 203.0.7.0/24 and 2 more\n  here   192.0.2.10 (TTL "+
 		"60)\n  there  192.0.2.9 (TTL 60)\n",
 		"15 answers of 192.0.2.53:53 compared: 10 the same, 5 different in 1 way; 1 question without an answer",
-		"the last question without an answer: it is away")
-	found.Ended = "it is away: 5 questions in a row, so it is not asked any more"
+		"last query without an answer: it is away")
+	found.Ended = "it is away: gave up after 5 questions in a row"
 	if text := found.Text(); strings.Count(text, "it is away") != 1 {
 		t.Errorf("what ended it is told more than once:\n%s", text)
 	}

@@ -16,13 +16,13 @@ func (c *Comparison) Text() string {
 		t.difference(&c.Differences[i])
 	}
 	if c.Blind {
-		t.line("%s looks at no client's network: all its answers are for the address that these questions came from", c.Server)
+		t.line("%s ignores the client's network (ECS); all its answers are for the address that these queries came from", c.Server)
 	}
 	if c.LastError != "" && !strings.Contains(c.Ended, c.LastError) {
-		t.line("the last question without an answer: %s", c.LastError)
+		t.line("last query without an answer: %s", c.LastError)
 	}
 	if c.Ended != "" {
-		t.line("it ended before its end: %s", c.Ended)
+		t.line("stopped early: %s", c.Ended)
 	}
 	t.line("%s", c.Summary())
 	return t.String()

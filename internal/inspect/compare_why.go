@@ -16,9 +16,9 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 	switch kind {
 	case DiffersUnserved:
 		if p.elsewhere() {
-			return append(why, "the other server leaves "+trim(p.there.cut)+" to other servers: it does not serve the name")
+			return append(why, "the other server leaves "+trim(p.there.cut)+" to other servers; it does not serve the name")
 		}
-		return append(why, "the other server answers "+p.there.Rcode+": it does not serve the name, or is not well")
+		return append(why, "the other server answers "+p.there.Rcode+"; it does not serve the name, or has a fault")
 	case DiffersNotHere, DiffersNotThere, DiffersNoData:
 		return append(why, p.whereItEnds(kind)...)
 	case DiffersData:
@@ -29,7 +29,7 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 	case DiffersAddresses:
 	}
 	if blind && len(choices(p.x)) > 0 {
-		why = append(why, "the other server does not look at the client's network: it has answered for the address that this question came from")
+		why = append(why, "the other server ignores the client's network (ECS); it has answered for the address that this query came from")
 	}
 	switch {
 	case kind == DiffersAddresses:
@@ -46,17 +46,17 @@ func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	has := cmp.Or(p.whoseData(), "here it has "+FoundText(last))
 	switch {
 	case kind == DiffersNotThere:
-		return []string{"the other server says that the name does not exist; " + has}
+		return []string{"the other server answers that the name does not exist; " + has}
 	case p.here.Rcode == rcodeAbsent && len(p.here.Answers) > 0:
 		why = append(why, "here it leads to "+strings.TrimPrefix(p.here.Answers[0][0], "CNAME ")+", which does not exist")
 	case p.here.Rcode == rcodeAbsent:
-		why = append(why, "no object that is read here has the name, nor a wildcard above it")
+		why = append(why, "no object here has the name, or a wildcard above it")
 	case kind == DiffersNotHere:
 		why = append(why, "here the answer is "+p.here.Rcode)
 	case len(p.here.Answers) == 0:
-		why = append(why, "here the name has nothing of this type")
+		why = append(why, "here the name has no data of this type")
 	default:
-		why = append(why, "the other server has nothing of this type for the name; "+has)
+		why = append(why, "the other server has no data of this type for the name; "+has)
 	}
 	if last.Ends != "" && (p.here.Rcode != rcodeFine || len(p.here.Answers) == 0) {
 		why = append(why, "here: "+last.Ends)
@@ -83,7 +83,7 @@ func (p *pair) whoseData() string {
 	if objects == nil {
 		return ""
 	}
-	return "here it is of " + strings.Join(objects, " and ")
+	return "here it belongs to " + strings.Join(objects, " and ")
 }
 
 // whyAlias says what it means that one of the answers ends in an alias.
@@ -101,14 +101,14 @@ func (p *pair) whyAlias() (why []string) {
 	case here != "" && there == "":
 		text := "here it is an alias of " + here + ", which the client's resolver looks up"
 		if slices.ContainsFunc(p.there.Answers[0], func(a string) bool { return isAddress(a) && p.whoseIsIt(a) == "" }) {
-			text += "; the other server answers with addresses of its own finding"
+			text += "; the other server answers with addresses that it looked up itself"
 		}
 		why = append(why, text)
 	case here == "" && there != "":
 		why = append(why, "there it is an alias of "+there+", which the client's resolver looks up")
 	}
 	if p.here.cut != "" {
-		text := "here " + trim(p.here.cut) + " is left to other servers"
+		text := "here " + trim(p.here.cut) + " is delegated to other servers"
 		if last := p.last(); len(last.Sources) > 0 {
 			text += ", by " + ObjectText(last.Sources[0])
 		}
@@ -130,7 +130,7 @@ func (p *pair) whyAddresses() (why []string) {
 		why = append(why, text)
 	}
 	why = append(why, p.whyThere(func(address string) string {
-		return cmp.Or(p.whoseIsIt(address), "no object that is read here has it for this name")
+		return cmp.Or(p.whoseIsIt(address), "no object here has it for this name")
 	})...)
 	for _, set := range p.here.Answers {
 		missing := minus(set, p.there.Answers[0])
@@ -250,7 +250,7 @@ func (p *pair) atOnce() (text string, all bool) {
 	case !within(there, here) || slices.ContainsFunc(p.here.Answers, func(set []string) bool { return within(there, set) }):
 		return "", false
 	case len(there) == len(here):
-		return "these are the same addresses: there all at once, here those of one member for each draw", true
+		return "the addresses are the same: all at once there, those of one member per draw here", true
 	}
-	return "there the addresses of several members come at once, here those of one member for each draw", false
+	return "there, the addresses of several members come at once; here, those of one member per draw", false
 }

@@ -106,17 +106,17 @@ func (d *Delegation) Check() []Finding {
 		return p.Err == nil && !p.Serves &&
 			!p.Resolves
 	}) && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.Serves }) {
-		found(SeverityWarning, ReasonNotSeen, "the parent's servers serve the zone themselves: what the parent has of NS records and "+
-			"glue cannot be asked for")
+		found(SeverityWarning, ReasonNotSeen, "the parent's servers serve the zone themselves, so NS records and "+
+			"glue of the parent cannot be queried")
 	}
 	for _, u := range d.Unknown {
 		found(SeverityWarning, ReasonNoAddress, "the name server %s cannot be looked up: %v", trim(u.Name), u.Err)
 	}
 	for _, name := range d.Homeless {
-		found(SeverityError, ReasonNoAddress, "no address of the name server %s can be found", trim(name))
+		found(SeverityError, ReasonNoAddress, "the name server %s has no address", trim(name))
 	}
 	if d.Unasked > 0 {
-		found(SeverityWarning, ReasonServerAway, "there are more name servers, or addresses of them, than are asked: %d are left out", d.Unasked)
+		found(SeverityWarning, ReasonServerAway, "too many name servers or addresses; skipping %d", d.Unasked)
 	}
 	d.checkServers(found)
 	d.checkKeys(found)
@@ -137,29 +137,29 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		found(SeverityError, ReasonParentAway, "the parent's server %s: %v", p.Server, p.Err)
 		return
 	case p.Resolves:
-		found(SeverityError, ReasonParentAway, "the parent's server %s answers without authority (aa), and gives no referral: it is a "+
-			"resolver, and does not say what the parent has", p.Server)
+		found(SeverityError, ReasonParentAway, "the parent's server %s answers without AA and gives no referral; it is a "+
+			"resolver, and does not show what the parent has", p.Server)
 		return
 	case len(p.NS) == 0:
 		found(SeverityError, ReasonNotDelegated,
-			"the parent's server %s has no NS records for it, and answers %s: nobody finds the zone through it. Let the parent have %s",
+			"the parent's server %s has no NS records for the zone, and answers %s; nobody finds the zone through it. Add to the parent: %s",
 			p.Server, p.Rcode, namesText(d.NS))
 		return
 	case p.DSErr != nil:
 		found(SeverityWarning, ReasonDS, "the parent's server %s: DS: %v", p.Server, p.DSErr)
 	case len(p.DS) > mostKeys:
-		found(SeverityWarning, ReasonDS, "the parent's server %s has %d DS records: more than %d are not looked at", p.Server,
+		found(SeverityWarning, ReasonDS, "the parent's server %s has %d DS records; only %d are checked", p.Server,
 			len(p.DS), mostKeys)
 	}
 	if p.Serves {
 		return
 	}
 	if extra := minus(p.NS, d.NS); len(extra) > 0 {
-		found(SeverityError, ReasonParentNS, "the parent names %s, which the zone does not: take it away there, or add it here with "+
+		found(SeverityError, ReasonParentNS, "the parent names %s, which the zone does not; remove it there, or add it here with "+
 			"nameserver", namesText(extra))
 	}
 	if missing := minus(d.NS, p.NS); len(missing) > 0 {
-		found(SeverityWarning, ReasonParentNS, "the parent does not name %s, which is a name server of the zone: add it there",
+		found(SeverityWarning, ReasonParentNS, "the parent does not name %s, which is a name server of the zone; add it there",
 			namesText(missing))
 	}
 	for _, name := range p.NS {
@@ -169,19 +169,19 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		ours, glue := d.Addresses[name], p.Glue[name]
 		switch {
 		case len(glue) == 0:
-			found(SeverityError, ReasonGlue, "the parent has no address (glue) for %s, which lies in the zone that it serves: nobody can "+
+			found(SeverityError, ReasonGlue, "the parent has no address (glue) for %s, which is in the zone itself; nobody can "+
 				"find it", trim(name))
 		case len(ours) == 0 && slices.Contains(d.NS, name):
-			found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and the zone has no address of it, though it lies in it: "+
-				"who asks the zone itself cannot find the server. Give it one here", trim(name), addrsText(glue))
+			found(SeverityError, ReasonGlue, "the parent has %s at %s, but the zone has no address for it, though it is in the zone; "+
+				"resolvers that ask the zone cannot find the server. Add the address here", trim(name), addrsText(glue))
 		case len(ours) == 0: // said as ParentNS
 		default:
 			if extra := minus(glue, ours); len(extra) > 0 {
-				found(SeverityError, ReasonGlue, "the parent says that %s is at %s, and it is at %s: set the right address there",
+				found(SeverityError, ReasonGlue, "the parent has %s at %s, but it is at %s; correct the address there",
 					trim(name), addrsText(extra), addrsText(ours))
 			}
 			if missing := minus(ours, glue); len(missing) > 0 && len(minus(glue, ours)) == 0 {
-				found(SeverityWarning, ReasonGlue, "the parent has not all addresses (glue) of %s: %s is missing", trim(name), addrsText(missing))
+				found(SeverityWarning, ReasonGlue, "the parent lacks addresses (glue) of %s: %s", trim(name), addrsText(missing))
 			}
 		}
 	}
@@ -202,17 +202,17 @@ func (d *Delegation) checkServers(found report) {
 			found(SeverityError, ReasonServerAway, "the name server %s: %v", s.at(), s.Err)
 			continue
 		case s.Rcode != "NOERROR" || s.SOA == nil:
-			found(SeverityError, ReasonLame, "the name server %s answers %s without an SOA record: it does not serve the zone", s.at(), s.Rcode)
+			found(SeverityError, ReasonLame, "the name server %s answers %s without an SOA record; it does not serve the zone", s.at(), s.Rcode)
 			continue
 		case !s.Authoritative:
-			found(SeverityError, ReasonLame, "the name server %s answers without authority (aa): it is a resolver, or has lost the zone", s.at())
+			found(SeverityError, ReasonLame, "the name server %s answers without AA; it is a resolver, or has lost the zone", s.at())
 			continue
 		case s.TCPErr != nil:
-			found(SeverityError, ReasonServerAway, "the name server %s answers over UDP alone: %v. What is too long for a packet is lost "+
+			found(SeverityError, ReasonServerAway, "the name server %s answers over UDP only: %v. Answers too long for a packet are lost "+
 				"(RFC 7766)", s.at(), s.TCPErr)
 		}
 		if len(minus(s.NS, d.NS))+len(minus(d.NS, s.NS)) > 0 {
-			found(SeverityWarning, ReasonServerNS, "the name server %s says that the name servers are %s, and here they are %s", s.at(),
+			found(SeverityWarning, ReasonServerNS, "the name server %s has the name servers %s; here they are %s", s.at(),
 				namesText(s.NS), namesText(d.NS))
 		}
 		serials[s.Serial] = append(serials[s.Serial], s.at())
@@ -223,11 +223,11 @@ func (d *Delegation) checkServers(found report) {
 			parts = append(parts, fmt.Sprintf("%d at %s", serial, strings.Join(of, ", ")))
 		}
 		slices.Sort(parts)
-		found(SeverityWarning, ReasonSerials, "the name servers have different serials: %s. Without a writer that is so, and matters "+
-			"to secondaries alone; else one lags behind", strings.Join(parts, "; "))
+		found(SeverityWarning, ReasonSerials, "the name servers have different serials: %s. Without a writer this is normal, and matters "+
+			"only to secondaries; otherwise one of them lags", strings.Join(parts, "; "))
 	}
 	if len(addrs) == 1 {
-		found(SeverityWarning, ReasonOneServer, "all name servers have one address: when it is away, so is the zone")
+		found(SeverityWarning, ReasonOneServer, "all name servers have one address; if it fails, so does the zone")
 	}
 }
 

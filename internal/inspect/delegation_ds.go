@@ -29,14 +29,14 @@ func (d *Delegation) checkKeys(found report) {
 	}
 	for i := range d.Parents {
 		if p := &d.Parents[i]; p.knowsDS() && len(p.DS) != len(all) {
-			found(SeverityWarning, ReasonDS, "the parent's servers have not all the same DS records: %s has %s, and together they have %d", p.Server,
+			found(SeverityWarning, ReasonDS, "the parent's servers have different DS records: %s has %s, all of them together %d", p.Server,
 				counted(len(p.DS), "record"), len(all))
 		}
 	}
 	used := slices.DeleteFunc(slices.Clone(all), func(ds *dns.DS) bool { return !usual(ds) })
 	for _, ds := range all {
 		if !usual(ds) {
-			found(SeverityWarning, ReasonDS, "the parent's DS record %d %d %d is of a kind that cannot be looked at here, and is left out",
+			found(SeverityWarning, ReasonDS, "the parent's DS record %d %d %d has an unknown algorithm or digest; skipping it",
 				ds.KeyTag, ds.Algorithm, ds.DigestType)
 		}
 	}
@@ -75,15 +75,15 @@ func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 	case len(all) == 0 && len(s.Keys) == 0:
 		return
 	case len(s.Keys) > mostKeys:
-		found(SeverityWarning, ReasonDS, "the name server %s has %d keys (DNSKEY): more than %d are not looked at", s.at(), len(s.Keys), mostKeys)
+		found(SeverityWarning, ReasonDS, "the name server %s has %d DNSKEY records; only %d are checked", s.at(), len(s.Keys), mostKeys)
 		return
 	case len(all) == 0:
-		found(SeverityWarning, ReasonNoDS, "the zone is signed, and the parent has no DS record: nobody validates it. Its DS records "+
+		found(SeverityWarning, ReasonNoDS, "the zone is signed, but the parent has no DS record, so nobody validates it. Its DS records "+
 			"are %s", strings.Join(d.wantedDS(s), "; "))
 		return
 	case len(s.Keys) == 0:
-		found(SeverityError, ReasonDS, "the parent has %s, and the name server %s has no DNSKEY: the zone is bogus for everybody who "+
-			"validates. Take the DS away there at once, or sign here", counted(len(all), "DS record"), s.at())
+		found(SeverityError, ReasonDS, "the parent has %s, but the name server %s has no DNSKEY; the zone is bogus for resolvers that "+
+			"validate. Remove the DS at the parent at once, or sign the zone here", counted(len(all), "DS record"), s.at())
 		return
 	}
 	trusted := false
@@ -92,12 +92,12 @@ func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 			trusted = true
 			continue
 		}
-		found(SeverityWarning, ReasonDS, "no key at %s is that of the parent's DS record %d %d %d: it is of an old key, or of one to "+
-			"come", s.at(), ds.KeyTag, ds.Algorithm, ds.DigestType)
+		found(SeverityWarning, ReasonDS, "no key at %s matches the parent's DS record %d %d %d; it is that of an old or a future "+
+			"key", s.at(), ds.KeyTag, ds.Algorithm, ds.DigestType)
 	}
 	if !trusted {
-		found(SeverityError, ReasonDS, "no DS record of the parent is of a key of the name server %s: the zone is bogus for everybody "+
-			"who validates. The parent needs %s", s.at(), strings.Join(d.wantedDS(s), "; "))
+		found(SeverityError, ReasonDS, "no DS record of the parent matches a key of the name server %s; the zone is bogus for resolvers "+
+			"that validate. The parent needs %s", s.at(), strings.Join(d.wantedDS(s), "; "))
 		return
 	}
 }

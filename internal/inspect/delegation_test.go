@@ -76,7 +76,7 @@ func TestDelegation(t *testing.T) {
 		},
 		"not delegated": {
 			func(d *Delegation) { d.Parents[0] = ParentReply{Server: "a.example.net", Rcode: "NXDOMAIN"} },
-			[]string{"error NotDelegated answers NXDOMAIN: nobody finds the zone through it. Let the parent have ns1.k.example.com, " +
+			[]string{"error NotDelegated answers NXDOMAIN; nobody finds the zone through it. Add to the parent: ns1.k.example.com, " +
 				"ns2.k.example.com"},
 		},
 		"one too many": {
@@ -90,28 +90,28 @@ func TestDelegation(t *testing.T) {
 		},
 		"wrong glue": {func(d *Delegation) {
 			d.Parents[0].Glue = map[string][]netip.Addr{three[0]: {netip.MustParseAddr("192.0.2.9")}, three[1]: d.Addresses[three[1]]}
-		}, []string{"error Glue ns1.k.example.com is at 192.0.2.9, and it is at 192.0.2.1"}},
+		}, []string{"error Glue ns1.k.example.com at 192.0.2.9, but it is at 192.0.2.1"}},
 		"less glue": {func(d *Delegation) {
 			d.Parents[0].Glue = map[string][]netip.Addr{three[0]: d.Addresses[three[0]], three[1]: d.Addresses[three[1]][:1]}
-		}, []string{"warning Glue 2001:db8::2 is missing"}},
+		}, []string{"warning Glue (glue) of ns2.k.example.com: 2001:db8::2"}},
 		"glue of a name without addresses": {func(d *Delegation) {
 			d.Addresses = map[string][]netip.Addr{three[0]: d.Addresses[three[0]]}
-		}, []string{"error Glue says that ns2.k.example.com is at 192.0.2.2, 2001:db8::2, and the zone has no address of it"}},
+		}, []string{"error Glue has ns2.k.example.com at 192.0.2.2, 2001:db8::2, but the zone has no address for it"}},
 		"parent resolves": {
 			func(d *Delegation) { d.Parents[0].Resolves, d.Parents[0].Glue, d.Parents[0].DS = true, nil, nil },
-			[]string{"error ParentAway a.example.net answers without authority (aa)"},
+			[]string{"error ParentAway a.example.net answers without AA"},
 		},
-		"too many servers": {func(d *Delegation) { d.Unasked = 7 }, []string{"warning ServerAway 7 are left out"}},
+		"too many servers": {func(d *Delegation) { d.Unasked = 7 }, []string{"warning ServerAway skipping 7"}},
 		"DS of a kind that is not known": {func(d *Delegation) {
 			odd := *key.ToDS(dns.SHA256)
 			odd.DigestType = 99
 			d.setDS(&odd)
-		}, []string{"warning DS is of a kind that cannot be looked at here"}},
+		}, []string{"warning DS has an unknown algorithm or digest"}},
 		"DS of two kinds": {func(d *Delegation) {
 			odd := *key.ToDS(dns.SHA256)
 			odd.Algorithm = dns.ED448
 			d.setDS(&odd, key.ToDS(dns.SHA256), key.ToDS(dns.SHA1), key.ToDS(dns.SHA384))
-		}, []string{"warning DS 16 2 is of a kind that cannot be looked at here"}},
+		}, []string{"warning DS 16 2 has an unknown algorithm or digest"}},
 		"DS of a revoked key": {func(d *Delegation) {
 			revoked := *key
 			revoked.Flags |= dns.REVOKE
@@ -119,7 +119,7 @@ func TestDelegation(t *testing.T) {
 				d.Servers[i].Keys = []*dns.DNSKEY{&revoked}
 			}
 			d.setDS(revoked.ToDS(dns.SHA256))
-		}, slices.Repeat([]string{"error DS no DS record of the parent is of a key"}, 3)},
+		}, slices.Repeat([]string{"error DS no DS record of the parent matches a key"}, 3)},
 		"another key with the tag": {func(d *Delegation) {
 			for i := range d.Servers {
 				d.Servers[i].Keys = []*dns.DNSKEY{twinOf(t, key), key}
@@ -127,10 +127,10 @@ func TestDelegation(t *testing.T) {
 		}, nil},
 		"too many DS": {func(d *Delegation) {
 			d.setDS(manyDS(key)...)
-		}, slices.Repeat([]string{"warning DS 65 DS records: more than 64 are not looked at"}, 2)},
+		}, slices.Repeat([]string{"warning DS 65 DS records; only 64 are checked"}, 2)},
 		"too many keys": {func(d *Delegation) {
 			d.Servers[0].Keys = slices.Repeat([]*dns.DNSKEY{key}, 65)
-		}, []string{"warning DS ns1.k.example.com (192.0.2.1) has 65 keys (DNSKEY): more than 64 are not looked at"}},
+		}, []string{"warning DS ns1.k.example.com (192.0.2.1) has 65 DNSKEY records; only 64 are checked"}},
 		"homeless": {func(d *Delegation) { d.Homeless = []string{"ns.example.net."} }, []string{"error NoAddress ns.example.net"}},
 		"server away": {
 			func(d *Delegation) { d.Servers[0].Err = down },
@@ -140,12 +140,12 @@ func TestDelegation(t *testing.T) {
 			func(d *Delegation) { d.Servers[2].Err, d.Servers[2].NoRoute = down, true },
 			[]string{"warning ServerAway cannot be asked from here"},
 		},
-		"no TCP":   {func(d *Delegation) { d.Servers[0].TCPErr = down }, []string{"error ServerAway over UDP alone"}},
+		"no TCP":   {func(d *Delegation) { d.Servers[0].TCPErr = down }, []string{"error ServerAway over UDP only"}},
 		"refused":  {func(d *Delegation) { d.Servers[0].Rcode, d.Servers[0].SOA = "REFUSED", nil }, []string{"error Lame answers REFUSED"}},
-		"resolver": {func(d *Delegation) { d.Servers[0].Authoritative = false }, []string{"error Lame without authority"}},
+		"resolver": {func(d *Delegation) { d.Servers[0].Authoritative = false }, []string{"error Lame without AA"}},
 		"other servers": {
 			func(d *Delegation) { d.Servers[0].NS = three },
-			[]string{"warning ServerNS are ns1.k.example.com, ns2.k.example.com, ns3.k.example.com, and here"},
+			[]string{"warning ServerNS ns1.k.example.com, ns2.k.example.com, ns3.k.example.com; here"},
 		},
 		"serials": {
 			func(d *Delegation) { d.Servers[0].Serial = 6 },
@@ -159,16 +159,16 @@ func TestDelegation(t *testing.T) {
 		},
 		"DS at one": {
 			func(d *Delegation) { d.Parents[0].DS = nil },
-			[]string{"warning DS a.example.net has 0 records, and together they have 1"},
+			[]string{"warning DS a.example.net has 0 records, all of them together 1"},
 		},
 		"DS, no keys": {unsign, []string{"error DS no DNSKEY", "error DS no DNSKEY", "error DS no DNSKEY"}},
 		"DS of another": {
 			func(d *Delegation) { d.setDS(other.ToDS(dns.SHA256)) },
-			slices.Repeat([]string{"error DS no DS record of the parent is of a key"}, 3),
+			slices.Repeat([]string{"error DS no DS record of the parent matches a key"}, 3),
 		},
 		"DS of old keys": {
 			func(d *Delegation) { d.setDS(other.ToDS(dns.SHA256), key.ToDS(dns.SHA256)) },
-			slices.Repeat([]string{"warning DS it is of an old key"}, 3),
+			slices.Repeat([]string{"warning DS it is that of an old"}, 3),
 		},
 	} {
 		d := goodDelegation(t, key)

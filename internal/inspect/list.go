@@ -143,7 +143,7 @@ func (v *View) zonesOf(zone string) ([]*records.Zone, error) {
 	}
 	i := slices.IndexFunc(all, func(z *records.Zone) bool { return z.Origin() == name })
 	if i < 0 {
-		return nil, missing("zone", "%s is no zone that is served here: the zones are %s", trim(name), v.zoneNames())
+		return nil, missing("zone", "no zone %s here; the zones are %s", trim(name), v.zoneNames())
 	}
 	return all[i : i+1], nil
 }
@@ -197,11 +197,11 @@ func parsePart(text string) (string, error) {
 	part := strings.TrimSpace(text)
 	switch {
 	case len(part) > maxPart:
-		return "", wrong(field, "it has %d octets, and no name has more than %d: write a shorter part", len(part), maxPart)
+		return "", wrong(field, "%d octets, more than the %d of a name; write a shorter part", len(part), maxPart)
 	case strings.ContainsFunc(part, func(r rune) bool { return r >= 0x80 }): // what is not UTF-8 among it
-		return "", wrong(field, "%.100q has characters that are not ASCII: write the form that is looked up, such as xn--mnchen-3ya", text)
+		return "", wrong(field, "%.100q has non-ASCII characters; write the ASCII form, such as xn--mnchen-3ya", text)
 	case strings.ContainsFunc(part, unicode.IsControl):
-		return "", wrong(field, "%.100q has a character that cannot be printed: write a part of a name, such as app", text)
+		return "", wrong(field, "%.100q has a non-printable character; write a part of a name, such as app", text)
 	}
 	return strings.ToLower(part), nil
 }

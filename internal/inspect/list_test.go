@@ -57,9 +57,9 @@ func TestTargets(t *testing.T) {
 func TestParts(t *testing.T) {
 	v := world(t)
 	for q, want := range map[string]string{
-		"": "", " H0.Exam ": "", strings.Repeat("a", 253): "", "a\x00b": "cannot be printed", "a\nb": "cannot be printed",
+		"": "", " H0.Exam ": "", strings.Repeat("a", 253): "", "a\x00b": "non-printable", "a\nb": "non-printable",
 		"\xff": "xn--", "mün": "xn--", "\u212A": "xn--",
-		strings.Repeat("a", 254): "more than 253",
+		strings.Repeat("a", 254): "more than the 253",
 	} {
 		_, err := v.Names(Filter{Contains: q})
 		_, other := v.Targets("", q, 0)
@@ -225,8 +225,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"example.com": "the Corefile", "z.example.com": "Zone n/z of cluster a, the Corefile",
-		"a.z.example.com":    "Record n/two of cluster a, Record n/one of cluster a",
+		"example.com": "the Corefile", "z.example.com": "Zone n/z in cluster a, the Corefile",
+		"a.z.example.com":    "Record n/two in cluster a, Record n/one in cluster a",
 		"many.z.example.com": " and 27 more",
 	} {
 		if got, ok := found[name]; !ok || got != want && !strings.HasSuffix(got, want) {

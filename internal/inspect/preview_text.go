@@ -22,7 +22,7 @@ func (p *Preview) Text() string {
 	}
 	t.checks(p)
 	t.begun("would be contended", "would not be served in full", &p.Troubles)
-	t.begun("would be contended no longer", "would have this trouble no longer", &p.Mended)
+	t.begun("would no longer be contended", "would no longer have this problem", &p.Mended)
 	t.line("%s", p.Summary())
 	return t.String()
 }
@@ -79,7 +79,7 @@ func (t *textWriter) begun(contended, impaired string, all *Troubles) {
 // Text says which part of the clients moves.
 func (m *Moved) Text() string {
 	if m.Of == "countries" {
-		return fmt.Sprintf("%s of the countries get other addresses (there is no geo database to weigh them by)", percent(m.IPv4))
+		return fmt.Sprintf("%s of the countries get other addresses (without a geo database, countries are not weighted)", percent(m.IPv4))
 	}
 	return fmt.Sprintf("%s of the IPv4 and %s of the IPv6 address space get other addresses", percent(m.IPv4), percent(m.IPv6))
 }

@@ -13,10 +13,10 @@ import (
 
 // verdicts say why a member was not taken, where that takes nothing else.
 var verdicts = map[pool.Verdict]string{
-	pool.VerdictNotDrawn: "as good and as near, and the draw fell on another",
-	pool.VerdictBounded:  "too far: kuadrant.io/geo-fallback keeps answers nearer to the client",
-	pool.VerdictFamily:   "it has nothing of this type",
-	pool.VerdictTried:    "its hostname leads to no such data here",
+	pool.VerdictNotDrawn: "equally good and near, but not drawn",
+	pool.VerdictBounded:  "too far: kuadrant.io/geo-fallback keeps answers closer to the client",
+	pool.VerdictFamily:   "it has no data of this type",
+	pool.VerdictTried:    "its hostname has no such data here",
 }
 
 // VerdictText says why a member was taken, or not, in a sentence.
@@ -24,7 +24,7 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 	switch c.Verdict {
 	case pool.VerdictTaken:
 		if c.Share < 1 {
-			return "taken: the draw fell on it"
+			return "taken: drawn by weight"
 		}
 		return "taken"
 	case pool.VerdictFarther:
@@ -38,12 +38,12 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 }
 
 var matches = map[pool.Match]string{
-	pool.MatchAS:          "its AS number is the client's",
-	pool.MatchSubdivision: "its subdivision is the client's",
-	pool.MatchCountry:     "its country is the client's",
-	pool.MatchContinent:   "its continent is the client's",
-	pool.MatchDefault:     "it is the default",
-	pool.MatchOther:       "it is elsewhere",
+	pool.MatchAS:          "same AS number",
+	pool.MatchSubdivision: "same subdivision",
+	pool.MatchCountry:     "same country",
+	pool.MatchContinent:   "same continent",
+	pool.MatchDefault:     "the default geo",
+	pool.MatchOther:       "elsewhere",
 }
 
 // MatchText says how a geo code fits a client.
@@ -69,7 +69,7 @@ func ObjectText(o records.Object) string {
 	case o.Cluster == "":
 		return o.Kind + " " + o.Name
 	}
-	return o.Kind + " " + o.Name + " of cluster " + o.Cluster
+	return o.Kind + " " + o.Name + " in cluster " + o.Cluster
 }
 
 // CheckText says what a check has found.
@@ -151,13 +151,13 @@ func ClientText(x *records.Explanation) string {
 	case !x.Client.IsValid() && x.Location != nil:
 		return "for a client in " + strings.Join(x.Location.Codes, ", ")
 	case !x.Client.IsValid():
-		return "for a client of whom nothing is known"
+		return "for an unknown client"
 	case x.Location == nil && x.ByClient:
-		return "for " + x.Client.String() + ", of whom nothing is known: there is nothing to look up clients in"
+		return "for " + x.Client.String() + ", location unknown: no geo database and no nets file"
 	case x.Location == nil:
 		return "for " + x.Client.String() + ": the answer does not depend on the client"
 	case len(x.Location.Codes) == 0:
-		return "for " + x.Client.String() + ", of whom no geography is known"
+		return "for " + x.Client.String() + ", location unknown"
 	}
 	return fmt.Sprintf("for %s, in %s (%s)", x.Client, strings.Join(x.Location.Codes, ", "), x.Location.Network)
 }
@@ -199,7 +199,7 @@ func FoundText(s *records.Step) string {
 	case records.FoundWildcard:
 		return "the wildcard " + s.At
 	case records.FoundDelegation:
-		return "the NS records of " + s.At + ", which leave it to other servers"
+		return "the NS records of " + s.At + ", which delegate it to other servers"
 	case records.FoundDNAME:
 		return "the DNAME of " + s.At
 	case records.FoundNothing:
@@ -266,7 +266,7 @@ func ShareText(share float64) string {
 func (t *textWriter) address(a *records.AddressState) {
 	use := ""
 	if !a.Answered {
-		use = ", left out"
+		use = ", not answered"
 	}
 	word := WordsText(a)
 	if word != "" {
@@ -336,9 +336,9 @@ func WhoseText(x *records.Explanation) string {
 	case x.Scope > 0:
 		return "ECS scope /" + strconv.Itoa(x.Scope)
 	case x.ByClient && x.Location != nil && !x.Client.IsValid():
-		return "for clients there: others may get another"
+		return "for clients there; others may get another answer"
 	case x.ByClient:
-		return "for clients of whom nothing is known: others may get another"
+		return "for unknown clients; others may get another answer"
 	}
 	return "the same for every client"
 }

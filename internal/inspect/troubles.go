@@ -131,7 +131,7 @@ func parsePlace(field, text string) (int, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return 0, wrong(field, "%.40q is not what the page before has for the next one", text)
+		return 0, wrong(field, "%.40q is not from the previous page", text)
 	}
 	return int(n), nil
 }

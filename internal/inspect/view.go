@@ -81,12 +81,12 @@ func ParseName(text string) (string, error) {
 	case name == "":
 		return "", wrong(field, "write a name, such as app.example.com")
 	case len(name) > maxName:
-		return "", wrong(field, "it has more than %d characters, and no name has", maxName)
+		return "", wrong(field, "longer than the %d characters of a name", maxName)
 	case strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }):
-		return "", wrong(field, "%.100q has characters that are not ASCII: write the form that is looked up, such as "+
+		return "", wrong(field, "%.100q has non-ASCII characters; write the ASCII form, such as "+
 			"xn--mnchen-3ya.example", text)
 	case strings.Contains(name, "://") || spaced(name):
-		return "", wrong(field, "%.100q is not a domain name: write app.example.com, without https:// or a path", text)
+		return "", wrong(field, "%.100q is not a domain name; write app.example.com, without https:// or a path", text)
 	default:
 		// As it is spelled in messages: octets may be written in several ways.
 		var octets [255]byte
@@ -130,10 +130,10 @@ func ParseType(text string) (uint16, error) {
 	}
 	switch {
 	case !ok:
-		return 0, wrong(field, "%.20q is not a type: write A, AAAA, CNAME, TXT or the like, or TYPE and a number", text)
+		return 0, wrong(field, "%.20q is not a type; write A, AAAA, CNAME or TXT, for example, or TYPE and a number", text)
 	case t == dns.TypeAXFR || t == dns.TypeIXFR || t == dns.TypeOPT || t == dns.TypeTSIG || t == dns.TypeTKEY ||
 		t == dns.TypeMAILA || t == dns.TypeMAILB:
-		return 0, wrong(field, "%s is no type of data: write A, AAAA, CNAME, TXT or the like", upper)
+		return 0, wrong(field, "%s is not a type of data; write A, AAAA, CNAME or TXT, for example", upper)
 	}
 	return t, nil
 }
@@ -142,7 +142,7 @@ func ParseType(text string) (uint16, error) {
 func (v *View) zone(name string, rtype uint16) (*records.Zone, error) {
 	z := v.Snapshot.ZoneOf(name, rtype)
 	if z == nil {
-		return nil, missing("name", "%s lies in no zone that is served here: the zones are %s", trim(name), v.zoneNames())
+		return nil, missing("name", "%s is in no zone served here; the zones are %s", trim(name), v.zoneNames())
 	}
 	return z, nil
 }
