@@ -72,18 +72,18 @@ func (o *overview) alarmsOf(now time.Time) {
 		o.add(1, alarm{
 			Head: "Checks are late", Since: now.Add(-time.Duration(s.Overdue * float64(time.Second))), Runbook: "kuadrantprobesoverdue",
 			Command: o.kdns("list", "targets"),
-			Why: "The one that has waited longest is " + plural(int(s.Overdue), "second") +
-				" past its time. What is down leaves the answers late.",
+			Why: "The most overdue check is " + plural(int(s.Overdue), "second") +
+				" late. Targets that are down stay in the answers longer.",
 		})
 	}
 	o.add(s.OverridesInForce, alarm{
 		Head: plural(s.OverridesInForce, "override") + " in force", Since: s.Since[SinceOverrides],
-		Why:   "What the operator's file says goes before what is found, until it is taken out there.",
+		Why:   "The override file takes precedence over checks, until the lines are removed.",
 		Items: items(s.Overrides, func(text string) alarmItem { return alarmItem{Text: text} }),
 	})
 	if s.TokenProblem != "" {
 		o.add(1, alarm{
-			Head: "The console's token cannot be read", Why: "The previous token stays in force: " + s.TokenProblem + ".", Since: o.tokenBad,
+			Head: "The console's token cannot be read", Why: "The previous token is still accepted: " + s.TokenProblem + ".", Since: o.tokenBad,
 		})
 	}
 	if o.troubles != nil {
@@ -97,7 +97,7 @@ func (o *overview) failOpenAlarm() {
 	s := &o.Server
 	a := alarm{
 		Grave: grave, Head: plural(s.FailingOpen, "name") + " with nothing up", All: pathOf("/names", "state", inspect.StateFailing),
-		Why: "No target of theirs is up. Clients get addresses that are down, as there are no others.", Runbook: "kuadranthostdown", Since: s.Since[SinceFailing],
+		Why: "None of their targets is up. Clients get addresses that are down, as there are no others.", Runbook: "kuadranthostdown", Since: s.Since[SinceFailing],
 		Items: items(s.FailOpens, func(f FailOpen) alarmItem {
 			return alarmItem{f.Host, pathOf("/name", "name", f.Host), f.Whom, f.Since}
 		}),
@@ -112,7 +112,7 @@ func (o *overview) failOpenAlarm() {
 func (o *overview) unreadAlarm() {
 	a := alarm{
 		Grave: grave, Head: plural(o.Server.UnreadOwners, "name") + " whose owners cannot be read",
-		Why: "It is on record whose they are. What only the owner knows is answered with SERVFAIL until its cluster or kind can be " +
+		Why: "They are registered for objects that cannot be read. Answers that need the owner are SERVFAIL until it can be " +
 			"read.",
 		Since: o.Server.Since[SinceUnread], Runbook: "kuadrantunreadowners", Items: append([]alarmItem{}, o.unread...),
 	}
@@ -127,7 +127,7 @@ func (o *overview) clusterAlarm() {
 	away := slices.DeleteFunc(slices.Clone(o.Server.Clusters), func(c Cluster) bool { return c.Synced })
 	a := alarm{
 		Head: "Clusters that are not read in full", All: "#clusters", Runbook: "kuadrantsourcenotsynced",
-		Why:   "What was known of them last is answered. Changes there are not seen until they can be read again.",
+		Why:   "Answers come from their last objects. Changes there have no effect until they can be read again.",
 		Items: items(away, o.clusterItem),
 	}
 	if len(away) > 0 && away[0].Problem == "" { // no directory
@@ -196,20 +196,20 @@ func (o *overview) readyAlarm() {
 	case s.Snapshot.IsZero():
 		o.add(1, alarm{
 			Grave: grave, Head: "Nothing is known yet", Since: s.Started, Runbook: "kuadrantnotready",
-			Why: "The objects are being listed. Until then queries are answered with SERVFAIL, and /ready says no. The log of the server " +
+			Why: "The objects are being listed. Until then queries get SERVFAIL, and /ready says no. The server's log " +
 				"says what is missing.",
 		})
 	default:
 		o.add(1, alarm{
 			Grave: grave, Head: "The server is not ready", Since: s.Started, Runbook: "kuadrantnotready",
-			Why: "Too little is known to answer for all clusters, or the first checks have not ended. Until then /ready says no, so that " +
+			Why: "Some cluster is not listed yet, or the first checks have not ended. Until then /ready says no, so that " +
 				"queries go to other servers.",
 		})
 	}
 }
 
 func (o *overview) clusterItem(c Cluster) alarmItem {
-	more := "last heard " + stamp(c.LastEvent)
+	more := "last event " + stamp(c.LastEvent)
 	if c.Problem != "" {
 		more += ": " + c.Problem
 	}
@@ -229,7 +229,7 @@ func (o *overview) heldAlarm(now time.Time) {
 	}
 	a := alarm{
 		Head: "Removals are held back: " + plural(names, "name") + " in " + plural(len(held), "zone"), All: "#zones",
-		Why: "Objects are missing whose deletion nobody has reported. They go at the time that is named, unless they are " +
+		Why: "Objects vanished without a DELETE event. Their names are withdrawn at the time shown, unless they are " +
 			"back by then.",
 		Runbook: "kuadrantheldremovals",
 		Items: items(held, func(h Held) alarmItem {
@@ -251,12 +251,12 @@ func (o *overview) targetAlarm() {
 	down, unknown := o.Targets.Counts["down"], o.Targets.Counts["unknown"]
 	a := alarm{
 		Head: plural(down, "target") + " down", All: pathOf("/targets", "state", "down"), Command: o.kdns("list", "targets", "--state", "down"),
-		Why: "Their checks fail. A name is answered with targets that are up, where it has any.", Runbook: "kuadranttargetdown",
+		Why: "Their checks fail. A name is answered with targets that are up, if it has any.", Runbook: "kuadranttargetdown",
 	}
 	switch {
 	case down == 0:
 		a.Head, a.All = plural(unknown, "target")+" not decided", pathOf("/targets", "state", "unknown")
-		a.Why, a.Runbook = "Checks have failed, and not often enough to decide.", "kuadranttargetsunknown"
+		a.Why, a.Runbook = "Checks have failed, but not often enough to decide.", "kuadranttargetsunknown"
 		a.Command = o.kdns("list", "targets", "--state", "unknown")
 	case unknown > 0:
 		a.Head, a.All = a.Head+", "+plural(unknown, "target")+" not decided", "/targets" // the worst first
@@ -274,7 +274,7 @@ func (o *overview) targetAlarm() {
 
 func (o *overview) troubleAlarms(t *inspect.Troubles) {
 	o.add(t.AllConflicts, alarm{
-		Head: plural(t.AllConflicts, "conflict"), Why: "An object wants a name that another one has. The older one keeps it.",
+		Head: plural(t.AllConflicts, "conflict"), Why: "An object wants a name of another one. The owner keeps it.",
 		Runbook: "kuadrantconflictsgrowing", Command: o.kdns("list", "conflicts"),
 		All: "/conflicts", Items: items(t.Conflicts, func(c records.Conflict) alarmItem {
 			return alarmItem{Text: c.Name, Link: pathOf("/name", "name", c.Name), More: "wanted by " + inspect.ObjectText(c.Loser), Since: c.Since}
@@ -289,8 +289,8 @@ func (o *overview) troubleAlarms(t *inspect.Troubles) {
 		}
 	}
 	o.add(len(unlocated), alarm{
-		Head: "Geo codes count for nothing", Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects",
-		Why:   "Nothing finds clients here, so everybody gets the default. Write geoip FILE or nets FILE into the Corefile.",
+		Head: "Geo codes have no effect", Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects",
+		Why:   "Nothing locates clients, so all of them get the default. Write geoip FILE or nets FILE in the Corefile.",
 		Items: unlocated,
 	})
 	rest := t.AllObjects - len(unlocated)

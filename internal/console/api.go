@@ -71,7 +71,7 @@ func (c *console) endpoints() []endpoint {
 		}),
 		{PathPreview, http.MethodPost, loadPreview, c.preview},
 		{"/api/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
-			fail(w, r, http.StatusNotFound, "there is nothing at %.100q: the API is %s", r.URL.Path,
+			fail(w, r, http.StatusNotFound, "nothing at %.100q; the API is %s", r.URL.Path,
 				strings.Join([]string{
 					PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain, PathWorld,
 					PathPreview,
@@ -90,7 +90,7 @@ func readQuery(u *url.URL, known string) (query, error) {
 	if err != nil {
 		return nil, &inspect.RequestError{
 			Field: "query",
-			Text:  "what stands behind the question mark cannot be read: write NAME=VALUE&NAME=VALUE",
+			Text:  "invalid query string; write NAME=VALUE&NAME=VALUE",
 		}
 	}
 	names := strings.Fields(known)
@@ -98,11 +98,11 @@ func readQuery(u *url.URL, known string) (query, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case len(names) == 0:
-			return nil, &inspect.RequestError{Field: cut(name), Text: "there are no parameters here"}
+			return nil, &inspect.RequestError{Field: cut(name), Text: "no parameters are allowed here"}
 		case !slices.Contains(names, name):
-			return nil, &inspect.RequestError{Field: cut(name), Text: "there is no such parameter: known are " + strings.Join(names, ", ")}
+			return nil, &inspect.RequestError{Field: cut(name), Text: "unknown parameter; want one of " + strings.Join(names, ", ")}
 		case len(values[name]) > 1:
-			return nil, &inspect.RequestError{Field: name, Text: "it is given twice"}
+			return nil, &inspect.RequestError{Field: name, Text: "it appears twice"}
 		}
 		q[name] = values[name][0]
 	}
@@ -152,7 +152,7 @@ func answering[T any](c *console, known string, ask func(inspect.View, query) (T
 // notReady says that nothing is known yet.
 func notReady(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "1")
-	fail(w, r, http.StatusServiceUnavailable, "nothing is known yet: the objects are being listed; the log of the server says what is missing")
+	fail(w, r, http.StatusServiceUnavailable, "no objects are listed yet; the server's log says what is missing")
 }
 
 // failError answers with what is wrong with a question.
@@ -160,7 +160,7 @@ func failError(w http.ResponseWriter, r *http.Request, err error) {
 	of, ok := inspect.IsRequest(err)
 	switch {
 	case !ok:
-		fail(w, r, http.StatusInternalServerError, "this should not have happened")
+		fail(w, r, http.StatusInternalServerError, "internal error")
 	case of.NotFound:
 		failField(w, r, http.StatusNotFound, of.Field, of.Text)
 	default:
@@ -197,7 +197,7 @@ func failField(w http.ResponseWriter, r *http.Request, status int, field, text s
 	}
 	body, err := json.Marshal(Failure{FailureText{field, text, status == http.StatusNotFound}})
 	if err != nil {
-		body = []byte(`{"error":{"message":"this should not have happened"}}`)
+		body = []byte(`{"error":{"message":"internal error"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -210,7 +210,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(true)
 	if err := enc.Encode(v); err != nil {
-		fail(w, r, http.StatusInternalServerError, "this should not have happened")
+		fail(w, r, http.StatusInternalServerError, "internal error")
 		return
 	}
 	write(w, r, "application/json", b.Bytes())

@@ -42,7 +42,7 @@ func NewClient(server, token string, timeout time.Duration) (*Client, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("%q is not the URL of a console: write http://localhost:8090 or the like", server)
+		return nil, fmt.Errorf("%q is not the URL of a console; write http://localhost:8090, for example", server)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	return &Client{u, token, timeout, direct.Client(new(http.Client))}, nil
@@ -105,27 +105,27 @@ func (c *Client) do(req *http.Request, out any) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return fmt.Errorf("the server at %s has gone while it answered: %w", c.base, c.cause(req.Context(), err))
+		return fmt.Errorf("the server at %s stopped while it answered: %w", c.base, c.cause(req.Context(), err))
 	case len(body) > maxAnswer:
-		return fmt.Errorf("the answer of %s has more than %d MiB: limit what is asked for", c.base, maxAnswer>>20)
+		return fmt.Errorf("the answer of %s is larger than %d MiB; ask for less", c.base, maxAnswer>>20)
 	}
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "application/json" ||
 		res.Header.Get(versionHeader) != apiVersion {
-		return fmt.Errorf("%s has answered %s with something that no console of this version sends: it is another server, or there is "+
-			"a proxy before it", c.base, res.Status)
+		return fmt.Errorf("%s answered %s, but not as a console of this version; it is another server, or behind "+
+			"a proxy", c.base, res.Status)
 	}
 	if res.StatusCode != http.StatusOK {
 		return c.refused(res, body)
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return fmt.Errorf("the answer of %s cannot be understood: it may be of another version: %w", c.base, err)
+		return fmt.Errorf("cannot understand the answer of %s, which may have another version: %w", c.base, err)
 	}
 	return nil
 }
 
 // unreached says that there was no answer.
 func (c *Client) unreached(ctx context.Context, err error) error {
-	return fmt.Errorf("no answer from %s: %w: check that the server runs, that its Corefile has the property console, and for a server "+
+	return fmt.Errorf("no answer from %s: %w; check that the server runs, that its Corefile has the property console, and for a server "+
 		"in a cluster that kubectl port-forward runs", c.base, Cause(c.cause(ctx, err)))
 }
 
@@ -147,7 +147,7 @@ func Cause(err error) error {
 // cause returns what ended a request.
 func (c *Client) cause(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.New("it took too long (--timeout)")
+		return errors.New("timed out (--timeout)")
 	}
 	return err
 }
@@ -157,13 +157,13 @@ func (c *Client) refused(res *http.Response, body []byte) error {
 	switch {
 	case res.StatusCode != http.StatusUnauthorized:
 	case c.token == "":
-		return fmt.Errorf("%s wants a token: name the file that has it with --token-file", c.base)
+		return fmt.Errorf("%s needs a token; name its file with --token-file", c.base)
 	default:
-		return fmt.Errorf("%s refuses the token of --token-file: compare that file with the one that the server's Corefile names", c.base)
+		return fmt.Errorf("%s rejects the token of --token-file; compare that file with the one that the server's Corefile names", c.base)
 	}
 	var f Failure
 	if err := json.Unmarshal(body, &f); err != nil || f.Error.Message == "" {
-		return fmt.Errorf("%s has answered %s", c.base, res.Status)
+		return fmt.Errorf("%s answered %s", c.base, res.Status)
 	}
 	if f.Error.Field != "" {
 		return &inspect.RequestError{Field: f.Error.Field, Text: f.Error.Message, NotFound: f.Error.NotFound}
@@ -179,7 +179,7 @@ func (c *Client) refused(res *http.Response, body []byte) error {
 func (c *Client) Explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
 	x, err := fetch[records.Explanation](ctx, c, PathExplain, "name", q.Name, "type", q.Type, "from", q.From)
 	if err == nil && len(x.Steps) == 0 {
-		err = fmt.Errorf("the answer of %s cannot be understood: it explains nothing", c.base)
+		err = fmt.Errorf("cannot understand the answer of %s: it explains nothing", c.base)
 	}
 	return x, err
 }

@@ -27,7 +27,7 @@ func (r *refusing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	secure(w.Header())
 	w.Header().Set("Retry-After", r.after)
-	fail(w, req, http.StatusTooManyRequests, "too much is asked for at a time")
+	fail(w, req, http.StatusTooManyRequests, "too many requests")
 	r.told <- struct{}{}
 }
 

@@ -109,7 +109,7 @@ func TestPages(t *testing.T) {
 		"/": {
 			"12 names with nothing up", `href="/name?name=a.example.com"`,
 			"3 names until 2001-09-09 01:46:40 UTC, in &lt; 1 min", "2 names whose owners cannot be read", "&lt;b&gt;", "1 conflict",
-			"wanted by DNSPolicy m/late of cluster c",
+			"wanted by DNSPolicy m/late in cluster c",
 		},
 		"/names":                     {"a.example.com", "*.b.example.com", ">contended<"},
 		"/names?q=B.EX&state=&zone=": {"*.b.example.com"},
@@ -178,8 +178,8 @@ func TestDocumentedPaths(t *testing.T) {
 			method = http.MethodPost
 		}
 		known := "no parameters"
-		if body := ask(h, method, path+"?nix=1", nil).Body.String(); !strings.Contains(body, "there are no parameters here") {
-			_, known, _ = strings.Cut(body, "known are ")
+		if body := ask(h, method, path+"?nix=1", nil).Body.String(); !strings.Contains(body, "no parameters are allowed here") {
+			_, known, _ = strings.Cut(body, "want one of ")
 			known, _, _ = strings.Cut(known, `"`)
 		}
 		for name := range strings.SplitSeq(known, ", ") {
@@ -203,18 +203,18 @@ func TestBadRequests(t *testing.T) {
 		code           int
 		want           string
 	}{
-		{"GET", "/nothing", "", nil, 404, "there is no page"},
+		{"GET", "/nothing", "", nil, 404, "no page"},
 		{"GET", "/api/v2/zones", "", nil, 404, "the API is"},
 		{"GET", "/assets/../pages/layout.html", "", nil, 404, ""},
-		{"GET", "/assets/pages", "", nil, 404, "there is no file"},
+		{"GET", "/assets/pages", "", nil, 404, "no file"},
 		{"GET", "/assets/console.css?x=1", "", nil, 400, "no parameters"},
 		{"POST", "/names", "", nil, 405, "use GET"},
 		{"DELETE", PathNames, "", nil, 405, "use GET"},
 		{"GET", PathPreview, "", nil, 405, "use POST"},
-		{"GET", PathNames, "body", nil, 400, "there is a body"},
-		{"GET", PathNames + "?sate=failing", "", nil, 400, "there is no such parameter: known are zone, q"},
-		{"GET", PathNames + "?q=a&q=b", "", nil, 400, "it is given twice"},
-		{"GET", PathNames + "?q=%zz", "", nil, 400, "cannot be read"},
+		{"GET", PathNames, "body", nil, 400, "no body is allowed"},
+		{"GET", PathNames + "?sate=failing", "", nil, 400, "unknown parameter; want one of zone, q"},
+		{"GET", PathNames + "?q=a&q=b", "", nil, 400, "it appears twice"},
+		{"GET", PathNames + "?q=%zz", "", nil, 400, "invalid query string"},
 		{"GET", PathNames + "?limit=0", "", nil, 400, "is not a number from 1 to 1000"},
 		{"GET", PathNames + "?limit=1001", "", nil, 400, "1001 is not from 1 to 1000"},
 		{"GET", PathNames + "?limit=99999999999999999999", "", nil, 400, "is not a number"},
@@ -223,34 +223,34 @@ func TestBadRequests(t *testing.T) {
 		{"GET", PathNames + "?state=bad", "", nil, 400, "is none of failing"},
 		{"GET", PathTargets + "?state=bad", "", nil, 400, "is none of up"},
 		{"GET", PathExplain, "", nil, 400, "write a name"},
-		{"GET", PathExplain + "?name=" + strings.Repeat("a.", 600), "", nil, 400, "more than 1020 characters"},
+		{"GET", PathExplain + "?name=" + strings.Repeat("a.", 600), "", nil, 400, "longer than the 1020 characters"},
 		{"GET", PathExplain + "?name=https://a.example.com/x", "", nil, 400, "without https://"},
-		{"GET", PathExplain + "?name=b%C3%BCcher.example.com", "", nil, 400, "not ASCII"},
+		{"GET", PathExplain + "?name=b%C3%BCcher.example.com", "", nil, 400, "non-ASCII"},
 		{"GET", PathExplain + "?name=a..b", "", nil, 400, "is not a domain name"},
-		{"GET", PathExplain + "?name=a.example.com&type=AXFR", "", nil, 400, "no type of data"},
+		{"GET", PathExplain + "?name=a.example.com&type=AXFR", "", nil, 400, "not a type of data"},
 		{"GET", PathExplain + "?name=a.example.com&type=TYPE0", "", nil, 400, "is not a type"},
 		{"GET", PathExplain + "?name=a.example.com&from=1.2.3", "", nil, 400, "neither an address nor a network"},
 		{"GET", PathExplain + "?name=a.example.com&from=fe80::1%25eth0", "", nil, 400, "neither an address nor a network"},
-		{"GET", PathExplain + "?name=a.example.org", "", nil, 404, "lies in no zone that is served here"},
+		{"GET", PathExplain + "?name=a.example.org", "", nil, 404, "is in no zone served here"},
 		{"GET", PathTree + "?name=nothing.example.com", "", nil, 404, "has no data"},
 		{"GET", "/name?name=nothing.example.com", "", nil, 404, "has no data"},
 		{"GET", "/explain?name=..", "", nil, 400, "is not a domain name"},
-		{"GET", PathZones, "", []string{"Host", "evil.example"}, 421, "is not known as"},
-		{"GET", PathZones, "", []string{"Host", ""}, 421, "is not known as"},
+		{"GET", PathZones, "", []string{"Host", "evil.example"}, 421, "unknown host"},
+		{"GET", PathZones, "", []string{"Host", ""}, 421, "unknown host"},
 		{"GET", PathZones, "", []string{"Sec-Fetch-Site", "cross-site"}, 403, "another site"},
 		{"GET", PathZones, "", []string{"Host", "dns.example.net:8090"}, 200, ""},
 		{"GET", PathZones, "", []string{"Host", "[::1]:8090"}, 200, ""},
 		{"GET", "/", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200, ""},
 		{"POST", PathPreview, "kind: Gateway", nil, 415, "send manifests as application/yaml"},
 		{"POST", PathPreview, "x=1", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "send manifests as"},
-		{"POST", PathPreview, strings.Repeat("a", MaxManifests+1), []string{"Content-Type", "application/yaml"}, 413, "more than 1 MiB"},
-		{"POST", PathPreview, " \n", []string{"Content-Type", "application/yaml"}, 400, "there are no manifests: send them as the body"},
-		{"POST", PathPreview + "?prune=maybe", "a", []string{"Content-Type", "application/yaml"}, 400, "neither true nor false"},
+		{"POST", PathPreview, strings.Repeat("a", MaxManifests+1), []string{"Content-Type", "application/yaml"}, 413, "larger than 1 MiB"},
+		{"POST", PathPreview, " \n", []string{"Content-Type", "application/yaml"}, 400, "no manifests; send them as the body"},
+		{"POST", PathPreview + "?prune=maybe", "a", []string{"Content-Type", "application/yaml"}, 400, "must be true or false"},
 		{"POST", PathPreview + "?cluster=x", "a", []string{"Content-Type", "application/yaml"}, 404, "there is no such cluster"},
 		{"POST", PathPreview + "?prune=1", "abc", []string{"Content-Type", "application/yaml; charset=utf-8"}, 200, `"added":3`},
-		{"BREW", PathZones, "", nil, 405, "cannot be done here"},
-		{"GET", "//names", "", nil, 404, "there is nothing at"},
-		{"GET", "/names/", "", nil, 404, "there is nothing at"},
+		{"BREW", PathZones, "", nil, 405, "is not allowed"},
+		{"GET", "//names", "", nil, 404, "nothing at"},
+		{"GET", "/names/", "", nil, 404, "nothing at"},
 	} {
 		var body io.Reader
 		if c.body != "" {
@@ -276,7 +276,7 @@ func TestNothingKnown(t *testing.T) {
 	h := New(Options{Source: s})
 	for _, path := range []string{"/names", PathNames} {
 		if w := ask(h, http.MethodGet, path, nil); w.Code != http.StatusServiceUnavailable ||
-			!strings.Contains(w.Body.String(), "nothing is known yet") || w.Header().Get("Retry-After") == "" {
+			!strings.Contains(w.Body.String(), "no objects are listed yet") || w.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}
@@ -376,12 +376,12 @@ func TestClient(t *testing.T) {
 	defer odd.Close()
 	c, _ = NewClient(odd.URL, "", time.Minute)
 	for want, ask := range map[string]func() error{
-		"302 Found with something that no console": func() error { _, err := c.Zones(ctx); return err },
-		"has gone while it answered":               func() error { _, err := c.Troubles(ctx, inspect.TroubleFilter{}); return err },
-		"cannot be understood":                     func() error { _, err := c.Tree(ctx, "a"); return err },
-		"200 OK with something that no console":    func() error { _, err := c.Server(ctx); return err },
-		"it is another server":                     func() error { _, err := c.Targets(ctx, "", "", 0); return err }, // of JSON
-		"it explains nothing":                      func() error { _, err := c.Explain(ctx, inspect.Question{Name: "a"}); return err },
+		"302 Found, but not as a console": func() error { _, err := c.Zones(ctx); return err },
+		"stopped while it answered":       func() error { _, err := c.Troubles(ctx, inspect.TroubleFilter{}); return err },
+		"cannot understand":            func() error { _, err := c.Tree(ctx, "a"); return err },
+		"200 OK, but not as a console":    func() error { _, err := c.Server(ctx); return err },
+		"it is another server":            func() error { _, err := c.Targets(ctx, "", "", 0); return err }, // of JSON
+		"it explains nothing":             func() error { _, err := c.Explain(ctx, inspect.Question{Name: "a"}); return err },
 	} {
 		if err := ask(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -21,9 +21,9 @@ func (c *console) guarded(next http.Handler) http.Handler {
 		switch {
 		case !c.hostAllowed(r.Host):
 			fail(w, r, http.StatusMisdirectedRequest,
-				"this server is not known as %.100q: use its IP address or localhost, or name it in the Corefile: console ADDR TOKENFILE NAME", r.Host)
+				"unknown host %.100q; use the server's IP address or localhost, or add the name to the Corefile: console ADDR TOKENFILE NAME", r.Host)
 		case !sameSite(r):
-			fail(w, r, http.StatusForbidden, "another site has sent this request")
+			fail(w, r, http.StatusForbidden, "the request comes from another site")
 		case c.Token != nil && !c.admits(r):
 			if wait, ok := c.load.allow(loadLogin); !ok {
 				busy(w, r, wait)
@@ -32,10 +32,10 @@ func (c *console) guarded(next http.Handler) http.Handler {
 			if r.Header.Get(followHeader) == "" { // a browser would ask for a password while nobody has done anything
 				w.Header().Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
 			}
-			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong: send it in the header Authorization, as Bearer TOKEN, or "+
+			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong; send it in the header Authorization, as Bearer TOKEN, or "+
 				"as the password in a browser")
 		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
-			fail(w, r, http.StatusNotFound, "there is nothing at %.100q", r.URL.Path)
+			fail(w, r, http.StatusNotFound, "nothing at %.100q", r.URL.Path)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -84,8 +84,8 @@ func (c *console) caught(w http.ResponseWriter, r *http.Request) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
-	c.Logf("console: a request for %.100q failed: %v: please report this\n%s", r.URL.Path, p, debug.Stack())
-	fail(w, r, http.StatusInternalServerError, "this should not have happened; the log of the server says more")
+	c.Logf("console: request for %.100q failed: %v; please report this\n%s", r.URL.Path, p, debug.Stack())
+	fail(w, r, http.StatusInternalServerError, "internal error; see the server's log")
 }
 
 // hostAllowed reports whether a header Host is one that people write: a page elsewhere can have its

@@ -138,11 +138,11 @@ func (c *console) bounded(e endpoint) http.Handler {
 		case r.Method == http.MethodHead && e.method == http.MethodGet:
 		case r.Method != e.method:
 			w.Header().Set("Allow", e.method)
-			fail(w, r, http.StatusMethodNotAllowed, "%.20q cannot be done here: use %s", r.Method, e.method)
+			fail(w, r, http.StatusMethodNotAllowed, "method %.20q is not allowed; use %s", r.Method, e.method)
 			return
 		}
 		if e.method == http.MethodGet && r.ContentLength != 0 {
-			fail(w, r, http.StatusBadRequest, "there is a body, and nothing here reads one")
+			fail(w, r, http.StatusBadRequest, "no body is allowed here")
 			return
 		}
 		if wait, ok := c.load.allow(e.load); !ok {
@@ -204,12 +204,12 @@ func (c *console) send(k *kept, r *http.Request) {
 
 // busy says that there is more to do than may be done, and after how long it may be tried again.
 func busy(w http.ResponseWriter, r *http.Request, wait time.Duration) {
-	again(w, r, wait, "too much is asked for at a time")
+	again(w, r, wait, "too many requests")
 }
 
 // again refuses a request for now, with the reason why.
 func again(w http.ResponseWriter, r *http.Request, wait time.Duration, why string) {
 	seconds := max(1, int(math.Ceil(wait.Seconds())))
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
-	fail(w, r, http.StatusTooManyRequests, "%s: try again in %s", why, plural(seconds, "second"))
+	fail(w, r, http.StatusTooManyRequests, "%s; try again in %s", why, plural(seconds, "second"))
 }

@@ -131,7 +131,7 @@ func TestOverviewAlarms(t *testing.T) {
 	}{
 		{"nothing", func(*Server, []*health.Target) {}, "", []string{"3 targets are checked."}},
 		{"not ready", func(s *Server, _ []*health.Target) { s.Ready = false }, "The server is not ready", []string{`class="alarm grave"`}},
-		{"checks that are late", func(s *Server, _ []*health.Target) { s.Overdue = 5.5 }, "Checks are late", []string{"5 seconds past its time"}},
+		{"checks that are late", func(s *Server, _ []*health.Target) { s.Overdue = 5.5 }, "Checks are late", []string{"5 seconds late"}},
 		{"checks that are a little late", func(s *Server, _ []*health.Target) { s.Overdue = 5 }, "", nil},
 		{
 			"a target down", func(_ *Server, all []*health.Target) { all[0].Cell.Set(health.Down) }, "1 target down",
@@ -150,7 +150,7 @@ func TestOverviewAlarms(t *testing.T) {
 		}, "9 overrides in force", []string{"<b>cluster b down</b>", "and 7 more"}},
 		{"a directory", func(s *Server, _ []*health.Target) {
 			s.Clusters = append(s.Clusters, Cluster{Name: "d", Problem: "a.yaml: line 3: <what>"})
-		}, "Clusters that are not read in full", []string{"last heard never: a.yaml: line 3: &lt;what&gt;"}},
+		}, "Clusters that are not read in full", []string{"last event never: a.yaml: line 3: &lt;what&gt;"}},
 		{
 			"all of it, the gravest first", func(s *Server, all []*health.Target) {
 				all[0].Cell.Set(health.Down)
@@ -207,7 +207,7 @@ policy n/na weight=1 geo=GEO-NA`)
 	s.view.FaultySince = func(records.Object) time.Time { return time.Now().Add(-time.Hour - time.Minute) }
 	body := ask(New(Options{Source: s}), http.MethodGet, "/", nil).Body.String()
 	for _, want := range []string{
-		"Geo codes count for nothing <span", ">1 h</time>", "Write geoip FILE or nets FILE", "DNSPolicy n/eu of cluster c",
+		"Geo codes have no effect <span", ">1 h</time>", "Write geoip FILE or nets FILE", "DNSPolicy n/eu in cluster c",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q:\n%s", want, body)
@@ -225,7 +225,7 @@ func TestOverviewWhileNothingIsKnown(t *testing.T) {
 	s.says = &Server{Version: "v1", Clusters: []Cluster{{Name: "near", Synced: true}, {Name: "far"}}}
 	h := New(Options{Source: s})
 	w := ask(h, http.MethodGet, "/", nil)
-	for _, want := range []string{"Nothing is known yet", "<b>far</b>: last heard never", `<th scope="row">near</th>`, `id="live"`} {
+	for _, want := range []string{"Nothing is known yet", "<b>far</b>: last event never", `<th scope="row">near</th>`, `id="live"`} {
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%d, the page lacks %q:\n%s", w.Code, want, w.Body)
 		}

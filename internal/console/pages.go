@@ -84,7 +84,7 @@ func (c *console) pages() []endpoint {
 		show("/explain", "explain", "", "name type from", explainPage),
 		{"/assets/", http.MethodGet, loadAsset, asset},
 		{"/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
-			fail(w, r, http.StatusNotFound, "there is no page %.100q", r.URL.Path)
+			fail(w, r, http.StatusNotFound, "no page %.100q", r.URL.Path)
 		}},
 	}
 }
@@ -98,8 +98,8 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, name string, p *p
 	}
 	body, err := render(name, p)
 	if err != nil {
-		c.Logf("console: page %s: %v: please report this", name, err)
-		http.Error(w, "this should not have happened; the log of the server says more", http.StatusInternalServerError)
+		c.Logf("console: page %s: %v; please report this", name, err)
+		http.Error(w, "internal error; see the server's log", http.StatusInternalServerError)
 		return
 	}
 	if p.code != 0 {
@@ -165,13 +165,13 @@ func failPage(w http.ResponseWriter, r *http.Request, code int, field, text stri
 // asset writes a file that pages load.
 func asset(w http.ResponseWriter, r *http.Request) {
 	if r.URL.RawQuery != "" {
-		fail(w, r, http.StatusBadRequest, "there are no parameters here")
+		fail(w, r, http.StatusBadRequest, "no parameters are allowed here")
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	data, err := files.ReadFile(name)
 	if err != nil {
-		fail(w, r, http.StatusNotFound, "there is no file %.100q", r.URL.Path)
+		fail(w, r, http.StatusNotFound, "no file %.100q", r.URL.Path)
 		return
 	}
 	write(w, r, assetTypes[name[strings.LastIndexByte(name, '.')+1:]], data)

@@ -236,7 +236,7 @@ func TestSlowUploadIsAnswered(t *testing.T) {
 	})
 	answer, err := io.ReadAll(c) // the connection ends with it
 	if text := string(answer); err != nil || !strings.HasPrefix(text, "HTTP/1.1 408 ") ||
-		!strings.Contains(text, `"message":"the manifests have not come within 30 seconds`) {
+		!strings.Contains(text, `"message":"the manifests did not arrive within 30 seconds`) {
 		t.Errorf("it is answered with %s, %v", text, err)
 	}
 }

@@ -31,7 +31,7 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	prune := false
 	if q["prune"] != "" {
 		if prune, err = strconv.ParseBool(q["prune"]); err != nil {
-			failField(w, r, http.StatusBadRequest, "prune", "it is neither true nor false")
+			failField(w, r, http.StatusBadRequest, "prune", "must be true or false")
 			return
 		}
 	}
@@ -49,14 +49,14 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxManifests))
 	switch tooLarge := (*http.MaxBytesError)(nil); {
 	case errors.As(err, &tooLarge):
-		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests have more than %d MiB: send a part of them", MaxManifests>>20)
+		fail(w, r, http.StatusRequestEntityTooLarge, "the manifests are larger than %d MiB; send a part of them", MaxManifests>>20)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		fail(w, r, http.StatusRequestTimeout, "the manifests have not come within %s: send them faster, or a part of them",
+		fail(w, r, http.StatusRequestTimeout, "the manifests did not arrive within %s; send them faster, or a part of them",
 			plural(int(requestTimeout.Seconds()), "second"))
 	case err != nil:
 		fail(w, r, http.StatusBadRequest, "the body ended too early")
 	case len(bytes.TrimSpace(body)) == 0:
-		fail(w, r, http.StatusBadRequest, "there are no manifests: send them as the body")
+		fail(w, r, http.StatusBadRequest, "no manifests; send them as the body")
 	default:
 		c.previewed(w, r, PreviewRequest{Manifests: body, Cluster: q["cluster"], Prune: prune})
 	}
@@ -74,7 +74,7 @@ func (c *console) previewed(w http.ResponseWriter, r *http.Request, p PreviewReq
 		busy(w, r, wait)
 		return
 	case !ok:
-		again(w, r, time.Second, "another preview is being made")
+		again(w, r, time.Second, "another preview is running")
 		return
 	}
 	found, err := func() (*inspect.Preview, error) {

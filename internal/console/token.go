@@ -64,13 +64,13 @@ func (t *Token) read() error {
 	clear(data)
 	switch {
 	case n == 0 || text == "":
-		return fmt.Errorf("%s is empty: write a token of %d to %d characters into it", t.path, minToken, maxToken)
+		return fmt.Errorf("%s is empty; write a token of %d to %d characters into it", t.path, minToken, maxToken)
 	case err != nil:
 		return err
 	case len(text) < minToken || n > maxToken:
-		return fmt.Errorf("the token in %s has not %d to %d characters", t.path, minToken, maxToken)
+		return fmt.Errorf("the token in %s must have %d to %d characters", t.path, minToken, maxToken)
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return fmt.Errorf("the token in %s has other characters than printable ASCII", t.path)
+		return fmt.Errorf("the token in %s must be printable ASCII", t.path)
 	}
 	t.info, t.sum = info, sha256.Sum256([]byte(text))
 	return nil
@@ -131,9 +131,9 @@ func (c *console) admits(r *http.Request) bool {
 	switch trouble, news := c.Token.refresh(time.Now()); {
 	case !news:
 	case trouble != "":
-		c.Logf("console: the previous token stays in force: %s", trouble)
+		c.Logf("console: cannot read the token: %s; the previous one is still accepted", trouble)
 	default:
-		c.Infof("console: %s can be used again; the token in it is in force", c.Token.path)
+		c.Infof("console: %s is readable again; its token is accepted", c.Token.path)
 	}
 	return c.Token.matches(r)
 }

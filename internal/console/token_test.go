@@ -35,8 +35,8 @@ func newToken(t *testing.T, text string) *Token {
 func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	for text, want := range map[string]string{
-		"": "is empty", "  \n": "is empty", "short": "has not 16 to 4096 characters", strings.Repeat("x", 5000): "has not 16 to 4096",
-		"0123456789 0123456789": "other characters than printable ASCII", "0123456789\x000123456789": "other characters",
+		"": "is empty", "  \n": "is empty", "short": "must have 16 to 4096 characters", strings.Repeat("x", 5000): "must have 16 to 4096",
+		"0123456789 0123456789": "must be printable ASCII", "0123456789\x000123456789": "must be printable",
 	} {
 		writeToken(t, path, text)
 		if _, err := OpenToken(path); err == nil || !strings.Contains(err.Error(), want) || text != "" &&
@@ -120,12 +120,12 @@ func TestTokenTrouble(t *testing.T) {
 		calm   bool
 	}{
 		{func() {}, good, "", true},
-		{func() { write("secret") }, good, "has not 16 to 4096 characters", false},
+		{func() { write("secret") }, good, "must have 16 to 4096 characters", false},
 		{func() {}, good, "", false},
 		{func() { write("") }, good, "is empty", false},
 		{func() { _ = os.Remove(path) }, good, "no such file", false},
-		{func() { write("secret2") }, good, "has not 16 to 4096 characters", false},
-		{func() { write(other) }, other, "can be used again", true},
+		{func() { write("secret2") }, good, "must have 16 to 4096 characters", false},
+		{func() { write(other) }, other, "is readable again", true},
 		{func() {}, other, "", true},
 	} {
 		warned, told = nil, nil
