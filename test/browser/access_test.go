@@ -102,7 +102,7 @@ func TestNarrowLong(t *testing.T) {
 	b.open("/")
 	b.waitsText(".alarm.grave", host)
 	b.waitsText(".alarm", "wanted by")
-	b.waitsText(".alarm", "-elsewhere of cluster as")
+	b.waitsText(".alarm", "-elsewhere in cluster as")
 	for _, path := range []string{
 		"/", "/names", pathOf("/name", "name", host), "/targets", "/conflicts", pathOf("/explain", "name", host, "from", "198.51.100.7"), pathOf("/name", "name", "x"+host[1:]),
 		pathOf("/explain", "name", host, "from", strings.Repeat("f", 200)),

@@ -175,7 +175,7 @@ func TestRecover(t *testing.T) {
 			t.Fatalf("the page is\n%s", good)
 		}
 		foot := strings.Index(good, "<footer>")
-		refused := good[:form] + `<div id="live" data-summary=""><p class="alarm" role="alert">too much is asked for</p></div>` + good[end:foot] + "<footer><p>read-only</p></footer></body></html>"
+		refused := good[:form] + `<div id="live" data-summary=""><p class="alarm" role="alert">too many requests</p></div>` + good[end:foot] + "<footer><p>read-only</p></footer></body></html>"
 		title := regexp.MustCompile(`<title>(.*) · kuadrant</title>`).FindStringSubmatch(good)[1]
 		refused = strings.NewReplacer("<title>"+title, "<title>Too early", "<h1>"+title, "<h1>Too early").Replace(refused)
 		answers := make([]string, 1000)

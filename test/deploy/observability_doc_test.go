@@ -123,7 +123,7 @@ func TestRunbookLogLines(t *testing.T) {
 	if quoted < 40 || len(quotations["docs/operations.md"]) < 10 {
 		t.Errorf("%d lines are quoted: %q", quoted, quotations)
 	}
-	for _, wrong := range []string{"cannot reach the moon at …", "is not taken by … NOTIFY of zone"} {
+	for _, wrong := range []string{"cannot reach the moon at …", "not accepted (zone …) notify …"} {
 		if written(wrong) {
 			t.Errorf("%q is found", wrong)
 		}

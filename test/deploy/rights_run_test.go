@@ -79,7 +79,7 @@ func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, kno
 	}
 	for _, line := range log.All() {
 		// A start waits a second for Secrets: where the machine is busy, targets may be told without their headers first.
-		late := strings.HasSuffix(line, "headers cannot be read from their Secret") && strings.Contains(line, " is not checked, and counts as up: ")
+		late := strings.HasSuffix(line, "headers cannot be read from their Secret") && strings.Contains(line, " is not checked and counts as up: ")
 		if (strings.HasPrefix(line, "warning") || strings.HasPrefix(line, "error")) && !late {
 			t.Errorf("logged %q", line)
 		}

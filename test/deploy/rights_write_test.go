@@ -136,7 +136,7 @@ func TestWritingRights(t *testing.T) {
 		{"patch records/status.kubi.zone", "not allowed to write the status of records.kubi.zone", nil},
 		{"patch records.kubi.zone", "records.kubi.zone", nil},
 		{"create,patch events", "not allowed to write Events", nil},
-		{"list leases.coordination.k8s.io named a3f98d6c.kuadrant.io", "see whether Kuadrant's operators are at work", nil},
+		{"list leases.coordination.k8s.io named a3f98d6c.kuadrant.io", "check whether Kuadrant's operators run", nil},
 		{lease, "not allowed to", nil},
 	}
 	for _, c := range []struct {

@@ -96,7 +96,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	problem := func(want string) {
 		t.Helper()
 		boottest.WaitFor(t, "problem "+want, func() bool {
-			return log.Has("warning", "Secret dns/east, which names a cluster: ") && log.Has("warning", want)
+			return log.Has("warning", "cluster Secret dns/east: ") && log.Has("warning", want)
 		})
 	}
 	load := resolve(t, []*process{{addr: addr}}, map[string][]string{"east.example.com.": {"192.0.2.4"}})
@@ -109,7 +109,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	main.Apply(t, boottest.ClusterSecret("local", "", good))
 	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `the Corefile has a cluster "local"`) })
 	main.Apply(t, boottest.ClusterSecret("same", "", boottest.KubeconfigFor(t, main.Config)))
-	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `it is cluster "local" too`) })
+	boottest.WaitFor(t, "a line of the log", func() bool { return log.Has("warning", `same cluster as "local"`) })
 	token := east.User(t, "", "renewed", rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}}, rbacv1.PolicyRule{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}})
 	main.Apply(t, boottest.ClusterSecret("east", "", boottest.KubeconfigFor(t, token)))
 	boottest.Synced(t, "east", 1)

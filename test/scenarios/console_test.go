@@ -122,11 +122,11 @@ func checkPreviews(t *testing.T, client *console.Client) {
 		{"what goes", console.PreviewRequest{Manifests: []byte(boottest.GatewayFile("b", "192.0.2.2")), Prune: true}, `"name":"a.example.com","zone":"example.com","change":"removed"`},
 		{"a conflict", console.PreviewRequest{Manifests: []byte(strings.ReplaceAll(boottest.GatewayFile("b", "192.0.2.2"), "b.example.com", "a.example.com"))}, `"loser":{"cluster":"c","kind":"DNSPolicy","name":"ns/b"}`},
 		{"other kinds", console.PreviewRequest{Manifests: []byte("apiVersion: v1\nkind: Pod\n")}, `"leftOut":["standard input: ignoring objects`},
-		{"nothing", console.PreviewRequest{}, "there are no manifests: send them as the body"},
+		{"nothing", console.PreviewRequest{}, "no manifests; send them as the body"},
 		{"a comment alone", console.PreviewRequest{Manifests: []byte("# nothing\n---\n")}, `"names":[]`},
 		{"what is no object", console.PreviewRequest{Manifests: []byte("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata: {name: 5}\n")}, "manifests: document at line 1: object skipped: "},
 		{"no YAML", console.PreviewRequest{Manifests: []byte("a: [")}, "manifests: line 1: "},
-		{"another cluster", console.PreviewRequest{Manifests: []byte("# nothing\n"), Cluster: "d"}, `cluster: "d" is no cluster that is read here: there are c`},
+		{"another cluster", console.PreviewRequest{Manifests: []byte("# nothing\n"), Cluster: "d"}, `cluster: no cluster "d"; clusters are c`},
 		{"a value of a Secret", console.PreviewRequest{Manifests: []byte("apiVersion: v1\nkind: Secret\nstringData: {a: hidden\n")}, "it may quote a Secret"},
 	} {
 		found, err := client.Preview(t.Context(), c.request)

@@ -43,7 +43,7 @@ func TestHeaders(t *testing.T) {
 	}
 	const both = "127.0.6.1 127.0.6.2"
 	await(both)
-	logged("Secret ns/probe-headers, which the health check takes headers from, is not there")
+	logged("headers of the health check are in Secret ns/probe-headers, which does not exist")
 	secret("false", "X-Key", "first-value")
 	await(both)
 	if n := up[0].Asked.Load(); n > 0 {

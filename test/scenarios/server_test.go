@@ -171,10 +171,10 @@ func TestUselessProbes(t *testing.T) {
 		t.Helper()
 		boottest.WaitFor(t, "log line "+line, func() bool { return log.Has("warning", line) })
 	}
-	logged("DNSHealthCheckProbe ns/typo of cluster c: no name of its namespace publishes 192.0.2.11, and probe-allow does not cover it: it counts for nothing")
-	logged("DNSHealthCheckProbe ns/port of cluster c: spec.port 22: Only ports 80, 443, 1024-49151 are allowed")
+	logged("DNSHealthCheckProbe ns/typo in cluster c: no name of its namespace publishes 192.0.2.11, and probe-allow does not cover it; the probe is ignored")
+	logged("DNSHealthCheckProbe ns/port in cluster c: spec.port 22: Only ports 80, 443, 1024-49151 are allowed")
 	probe("port", "address: 192.0.2.1, port: 1023")
-	logged("DNSHealthCheckProbe ns/port of cluster c: spec.port 1023: Only ports")
+	logged("DNSHealthCheckProbe ns/port in cluster c: spec.port 1023: Only ports")
 	for _, name := range []string{"good", "allowed"} {
 		if log.Has("warning", "DNSHealthCheckProbe ns/"+name) {
 			t.Errorf("%s is reported: %q", name, log.All())
