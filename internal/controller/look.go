@@ -50,7 +50,7 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
 		w.told.once("other "+ref.Kind.String(),
-			"%s %s: %[3]s writes its status, and that of others; leaving them to it", ref.Kind, ref.Name, other)
+			"%s %s: %s writes its status; leaving it, and others like it, to that controller", ref.Kind, ref.Name, other)
 		return nil
 	}
 	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {

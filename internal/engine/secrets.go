@@ -236,7 +236,7 @@ func (a *clusters) leaveSecret(c *cluster) {
 		}
 	case a.mayBeNamed(c) || len(c.awaits) > 0:
 	default:
-		a.log.Infof("cluster %q: removed: no Secret for it is left", name)
+		a.log.Infof("cluster %q: removed: its last Secret is gone", name)
 	}
 }
 
