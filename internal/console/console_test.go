@@ -378,7 +378,7 @@ func TestClient(t *testing.T) {
 	for want, ask := range map[string]func() error{
 		"302 Found, but not as a console": func() error { _, err := c.Zones(ctx); return err },
 		"stopped while it answered":       func() error { _, err := c.Troubles(ctx, inspect.TroubleFilter{}); return err },
-		"cannot understand":            func() error { _, err := c.Tree(ctx, "a"); return err },
+		"cannot understand":               func() error { _, err := c.Tree(ctx, "a"); return err },
 		"200 OK, but not as a console":    func() error { _, err := c.Server(ctx); return err },
 		"it is another server":            func() error { _, err := c.Targets(ctx, "", "", 0); return err }, // of JSON
 		"it explains nothing":             func() error { _, err := c.Explain(ctx, inspect.Question{Name: "a"}); return err },
