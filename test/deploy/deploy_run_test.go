@@ -46,7 +46,6 @@ func fit(t *testing.T, corefile, kubeconfig string) fitted {
 	dir := t.TempDir()
 	f.text = strings.NewReplacer(
 		" /var/lib/kuadrant", " "+dir, " /etc/kuadrant", " "+dir, "/etc/coredns/geo", "examples/geo", "/etc/resolv.conf", "127.0.0.1:1",
-		"apps.example.com", "example.com", // the policy's
 	).Replace(f.text)
 	f.text = regexp.MustCompile(`(?m)^([^ \n#(].*)\{$`).ReplaceAllString(f.text, "$1{\n    bind 127.0.0.1")
 	if kubeconfig != "" {
@@ -188,7 +187,7 @@ func (r *rendered) wrote(t *testing.T, server *kubetest.Server) bool {
 // fit is fit for what is deployed: each volume is a directory, with what its ConfigMap has, or with files such as its Secret would have.
 func (r *rendered) fit(t *testing.T, config string) fitted {
 	t.Helper()
-	text, root := r.corefile, t.TempDir()
+	text, root := strings.ReplaceAll(r.corefile, "apps.example.com", "example.com"), t.TempDir() // the zone of checkedPolicy
 	for _, m := range r.server.VolumeMounts {
 		dir := filepath.Join(root, m.MountPath)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
