@@ -209,7 +209,7 @@ func TestParseErrors(t *testing.T) {
 		{"rname admin@example..com", 2, `rname: want an e-mail address such as admin@example.com, found "admin@example..com"`},
 		{`rname "the admin@example.com"`, 2, `rname: want an e-mail address such as admin@example.com, found "the admin@example.com"`},
 		{"rname a@b@c", 2, `rname: want an e-mail address such as admin@example.com, found "a@b@c"`},
-		{"rname noc@bücher.test", 2, `rname: "bücher.test" has characters beyond ASCII: write xn--bcher-kva.test, the form that is looked up (RFC 5891)`},
+		{"rname noc@bücher.test", 2, `rname: "bücher.test" has non-ASCII characters: write xn--bcher-kva.test, its ASCII form (RFC 5891)`},
 		{"fallthrough k..example", 2, `fallthrough: zone "k..example" is not a domain name`},
 		{"fallthrough k.example " + strings.Repeat("a", 64), 2, `fallthrough: zone "` + strings.Repeat("a", 64) + `" is not a domain name`},
 	} {
