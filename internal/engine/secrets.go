@@ -24,7 +24,7 @@ const (
 
 // secretsConfig says where the Secrets are that name clusters, and what is done with them.
 type secretsConfig struct {
-	// place is where they are, "" where there is nowhere to look; namespace is the one there.
+	// place is where they are, "" if there is nowhere to look; namespace is the one there.
 	place, namespace string
 	same             feedSettings // of the way to them; text says what is read of the clusters, and written
 	// follow tells of the Secrets until ctx ends, open makes the feed of one that can be used.
