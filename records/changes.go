@@ -67,7 +67,7 @@ func (c *compiler) attach() {
 	}
 }
 
-// changes returns the policies that come and go. A Gateway that changed itself is among them. before is nil where everything is new.
+// changes returns the policies that come and go. A Gateway that changed itself is among them. before is nil if everything is new.
 func (e *clusterEdit) changes(c *compiler, before *api.Cluster) (all []policyChange) {
 	if before == nil {
 		all = make([]policyChange, 0, e.in.Policies.Len())

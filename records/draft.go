@@ -11,7 +11,7 @@ import (
 
 // draft is the next version of a snapshot, while it is being made.
 type draft struct {
-	prev *Snapshot // what the changes are made to; nil where everything is compiled from nothing
+	prev *Snapshot // what the changes are made to; nil if everything is compiled from nothing
 	old  *Snapshot // the snapshot before, for serials and what is said to have changed; nil for none
 	next *Snapshot
 
@@ -20,7 +20,7 @@ type draft struct {
 	zones    []*zone.Zone
 	edits    []*zone.Edit // nil for a zone that has not changed
 	clusters []*clusterEdit
-	// recorded is true where names may have Records: there are some, or objects with endpoints.
+	// recorded is true if names may have Records: there are some, or objects with endpoints.
 	recorded bool
 }
 

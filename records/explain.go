@@ -241,7 +241,7 @@ func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []status.Object) {
 	return all
 }
 
-// whyEnds says why the way ends at a name, in a sentence; "" where it does not.
+// whyEnds says why the way ends at a name, in a sentence; "" if it does not.
 func (s *Snapshot) whyEnds(h *hop) string {
 	switch h.end {
 	case endWithheld:

@@ -30,7 +30,7 @@ type contest struct {
 	checks  *pool.CheckEdit
 	builder pool.Builder
 
-	// ownerships are those of the group that is being built, by host; nil where there are no Records.
+	// ownerships are those of the group that is being built, by host; nil if there are no Records.
 	ownerships map[string]zone.Ownership
 	// base is the key of that group; baseOwner owns the name, nil for nobody.
 	base      string

@@ -21,14 +21,14 @@ type Query struct {
 	// Owner is Name as the answer should spell it (rule 7.2).
 	Owner string
 	Type  uint16
-	// Signed is true where the answer is signed once it is found (rule 7.6). Within reports whether the zone of an
+	// Signed is true if the answer is signed once it is found (rule 7.6). Within reports whether the zone of an
 	// origin is signed like the one that is asked: a chain ends where it would leave these, and the client's resolver goes
 	// on. nil stands for all zones.
 	Signed bool
 	Within func(origin string) bool
 	// Client is where the client is (rule 3.1).
 	Client netip.Addr
-	// Locator finds the client's location, where the answer depends on it; nil where nothing is known of any client.
+	// Locator finds the client's location, where the answer depends on it; nil if nothing is known of any client.
 	Locator geo.Locator
 	// Random is one draw, uniform over all values.
 	Random uint64
@@ -42,13 +42,13 @@ type Answer struct {
 	// Rcode is NOERROR, NXDOMAIN, or SERVFAIL where Unlisted or a loop of CNAMEs keeps the answer from being known.
 	Rcode             int
 	Answer, Ns, Extra []dns.RR
-	// Scope is the prefix length that the answer holds for (rule 3.6): 0 where it does not depend on the client.
+	// Scope is the prefix length that the answer holds for (rule 3.6): 0 if it does not depend on the client.
 	Scope int
-	// Referral is true where the answer is a referral to other servers: the zone has no authority over the name (rule 7.2).
+	// Referral is true if the answer is a referral to other servers: the zone has no authority over the name (rule 7.2).
 	Referral bool
-	// Unlisted is true where the name may exist in a source that has not been listed yet (rule 7.4).
+	// Unlisted is true if the name may exist in a source that has not been listed yet (rule 7.4).
 	Unlisted bool
-	// Located is true where the client's location was looked up.
+	// Located is true if the client's location was looked up.
 	Located bool
 	Steering
 }
@@ -175,7 +175,7 @@ func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 		if set.Type == q.Type || q.Type == dns.TypeANY {
 			a.Answer = set.RRs
 			if set.Type == dns.TypeNS && apex {
-				a.Extra = z.Glue // at the apex: elsewhere it is a cut; nil where it is not all
+				a.Extra = z.Glue // at the apex: elsewhere it is a cut; nil if it is not all
 			}
 			return
 		}

@@ -16,7 +16,7 @@ type (
 // What is checked: see package pool.
 type Checks = pool.Checks
 
-// ReasonUnlocated is Trouble.Reason of objects whose geo codes count for nothing, as nothing finds clients.
+// ReasonUnlocated is Trouble.Reason of objects whose geo codes have no effect, as nothing locates clients.
 const ReasonUnlocated = endpoint.ReasonUnlocated
 
 // What is said of objects: see package status.

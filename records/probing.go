@@ -44,7 +44,7 @@ func (c *compiler) probes() {
 	}
 }
 
-// renewProbe puts a probe in place of old, one of them nil where it has come or gone.
+// renewProbe puts a probe in place of old, one of them nil if it has come or gone.
 // One that says nothing, or the same as before, concerns nobody.
 func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckProbe], old, p *api.HealthCheckProbe) {
 	b, before, after := &c.builder, "", ""

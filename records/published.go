@@ -42,7 +42,7 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 }
 
 // keptOf returns what is kept of a zone as published last: by the status of its Zone, or
-// beside the Zones where that is newer. beside is true where it is to be kept there. A zone
+// beside the Zones where that is newer. beside is true if it is to be kept there. A zone
 // of the Corefile always is: it may get a Zone or lose it, which not all replicas see at
 // once, and two places would let two contents have one serial. So is that of a Zone in another
 // cluster than the one in which serials are kept: whether that may be written to, and who is

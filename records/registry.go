@@ -26,7 +26,7 @@ func (c *contest) markAcquired() {
 }
 
 // Owner returns the object that owns the steered data of a host, which has a final dot,
-// or the Zone that is served, for an api.ZoneKey; ok is false where nobody does. The elected
+// or the Zone that is served, for an api.ZoneKey; ok is false if nobody does. The elected
 // replica keeps it (rule 5.4). Of records it is the registered one, while that is there, else
 // the oldest of the namespace that has the name.
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {

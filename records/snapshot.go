@@ -24,7 +24,7 @@ type Snapshot struct {
 	still  []string
 	// generation counts the snapshots since the first; each is the id of its edits of zones.
 	generation uint32
-	// complete is true where every source has been listed, allRead where owner.AllRead reports so.
+	// complete is true if every source has been listed, allRead where owner.AllRead reports so.
 	complete, allRead bool
 	// unread are the lines of the registry whose objects cannot be read.
 	unread owner.Lines
@@ -42,7 +42,7 @@ type Snapshot struct {
 type Reported struct {
 	Cluster string
 	Ref     api.Ref
-	// Verdict is nil where the object is gone.
+	// Verdict is nil if the object is gone.
 	Verdict *api.Verdict
 }
 

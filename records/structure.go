@@ -63,7 +63,7 @@ func (s *Snapshot) ObjectsOf(cluster string) *api.Cluster {
 	return s.In.Cluster(cluster)
 }
 
-// fits returns the zones of in where it has the structure of s under opt, nil where not.
+// fits returns the zones of in where it has the structure of s under opt, nil if not.
 func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones {
 	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) {
 		return nil

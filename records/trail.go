@@ -18,7 +18,7 @@ type hop struct {
 	name       string
 	rtype      uint16
 	node, turn *zone.Node // as Zone.Search returns them
-	// again is true where the name was looked at before, and another choice is made.
+	// again is true if the name was looked at before, and another choice is made.
 	again bool
 	// traces are what was found of its data: of a set once, of a view for each choice.
 	traces []*pool.Trail
@@ -59,7 +59,7 @@ func (t *trail) end(why ending) {
 
 func (t *trail) last() *hop { return t.hops[len(t.hops)-1] }
 
-// data begins what is taken down of the data of the name that the way has come to; nil where nothing is.
+// data begins what is taken down of the data of the name that the way has come to; nil if nothing is.
 func (t *trail) data() *pool.Trail {
 	if t == nil {
 		return nil

@@ -71,7 +71,7 @@ type TreeSet struct {
 	TTL  uint32 `json:"ttl"`
 }
 
-// Tree returns what a host is made of; ok is false where it has no data. host is in lower case with a final dot.
+// Tree returns what a host is made of; ok is false if it has no data. host is in lower case with a final dot.
 func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	z := s.Zone(host)
 	if z == nil {

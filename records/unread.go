@@ -58,7 +58,7 @@ func (s *Snapshot) UnreadNames() iter.Seq2[string, status.Object] {
 
 // Gone reports whether an owner that is on record under a key, and has nothing there, is known to have
 // lost that for good: it has been read, and so has everything that could still give it the name. known
-// is false where there is no cluster of that name.
+// is false if there is no cluster of that name.
 func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 	if gone, known = owner.Gone(&s.In, key, s.In.Current(o)); !gone {
 		return gone, known

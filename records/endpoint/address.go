@@ -14,7 +14,7 @@ import (
 // Targets is what a Gateway's status addresses come to under one policy.
 type Targets struct {
 	Leaves []Member
-	// mixed is true where single- and multi-cluster types stand side by side:
+	// mixed is true if single- and multi-cluster types stand side by side:
 	// the policy is not enforced (rule 1.3).
 	mixed bool
 	// faults says which addresses were skipped and why.

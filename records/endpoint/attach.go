@@ -12,7 +12,7 @@ import (
 
 // Target is one Gateway with the policies that name it, and what comes of them.
 type Target struct {
-	// Gateway is nil where none of that name exists, or it is being deleted
+	// Gateway is nil if none of that name exists, or it is being deleted
 	// (rule 1.4): Leaving is true then.
 	Gateway *api.Gateway
 	Leaving bool
@@ -20,7 +20,7 @@ type Target struct {
 	Policies []*api.DNSPolicy
 	// Contenders are what they want, one for each host of theirs that may be published.
 	Contenders []*Contender
-	// Notes is what went wrong on the way, nil where nothing did.
+	// Notes is what went wrong on the way, nil if nothing did.
 	Notes []Note
 	// Publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
 	Publisher *publisher
@@ -38,8 +38,7 @@ type Note struct {
 	Condition api.Condition
 }
 
-// Refused says why a policy cannot be accepted for what it is, whatever it
-// targets; "" where it can.
+// Refused returns why a policy cannot be accepted, whatever it targets; "" if it can.
 func Refused(p *api.DNSPolicy) string {
 	if p.Fault != "" {
 		return p.Fault
@@ -47,8 +46,7 @@ func Refused(p *api.DNSPolicy) string {
 	return p.Invalid
 }
 
-// Winner returns the accepted policy of the given section: the oldest that is
-// not refused (rule 1.1). It is nil where there is none.
+// Winner returns the accepted policy of a section: the oldest that is not refused (rule 1.1); nil for none.
 func (t *Target) Winner(section string) *api.DNSPolicy {
 	for _, p := range t.Policies {
 		if p.Target.Section == section && Refused(p) == "" {
@@ -102,7 +100,7 @@ type Surroundings struct {
 	// MayPublish returns what keeps an object from publishing data of a type at a host that
 	// lies in a zone; nil for nothing (rule 5.1).
 	MayPublish func(m *api.Meta, host, rtype string) *Problem
-	// Providers returns the DNS providers of a policy for a Gateway; nil where they narrow nothing.
+	// Providers returns the DNS providers of a policy for a Gateway; nil if they narrow nothing.
 	Providers func(p *api.DNSPolicy, g *api.Gateway) *Provision
 }
 

@@ -19,18 +19,18 @@ type Contender struct {
 	// Own are the endpoints of an object that has some, as DNSRecords and DNSEndpoints do: see Endpoints.
 	Own  []*Endpoint
 	Kind api.Kind
-	// steering is true where it has names at or below klb.H', weighed where its targets are members to choose from.
+	// steering is true if it has names at or below klb.H', weighed where its targets are members to choose from.
 	steering, weighed bool
-	// Chainless is true where the names of its chain cannot be served: it is answered flat.
+	// Chainless is true if the names of its chain cannot be served: it is answered flat.
 	Chainless bool
 	// Static is true for a contender of the Records of one namespace at the host, of which By is the oldest and has the type
-	// RType. Addresses is true where there are addresses or a CNAME among them.
+	// RType. Addresses is true if there are addresses or a CNAME among them.
 	Static, Addresses bool
 	RType             uint16
-	// Unread is true where what the object has at the host cannot be read now: the host is SERVFAIL. Registered is true
+	// Unread is true if what the object has at the host cannot be read now: the host is SERVFAIL. Registered is true
 	// where a line of the registry stands for the object, which cannot be read or has gone.
 	Unread, Registered bool
-	// Gone is true where all Records are missing (rule 8.5).
+	// Gone is true if all Records are missing (rule 8.5).
 	Gone bool
 	// The rest is that of a policy's contender. A DNSRecord or DNSEndpoint stands for a policy
 	// and a Gateway of its own name.
@@ -113,7 +113,7 @@ func (c *Contender) LeadsTo() (addresses, hostnames bool) {
 	return addresses, hostnames
 }
 
-// Checked reports whether the contender's targets are probed (rule 4.2): a wildcard only where the check names a host.
+// Checked reports whether the contender's targets are probed (rule 4.2): those of a wildcard only if the check names a host.
 func (c *Contender) Checked() bool {
 	check := c.Check()
 	return check != nil && (check.Host != "" || !strings.HasPrefix(c.Host, rdata.Wildcard))
@@ -127,8 +127,8 @@ func (c *Contender) Check() *api.HealthCheck {
 	return c.Policy.HealthCheck
 }
 
-// Secure reports whether the contender's Gateway speaks TLS on a port: as its listeners there do, and where it has none there, on
-// 443.
+// Secure reports whether the contender's Gateway speaks TLS on a port: if a listener there does or, without a listener there,
+// on 443.
 func (c *Contender) Secure(port uint16) bool {
 	plain := false
 	for _, l := range c.Gateway.Listeners[:min(len(c.Gateway.Listeners), maxParts)] {

@@ -32,8 +32,8 @@ type Member struct {
 	Geo       string // in upper case; "" for none
 }
 
-// Simple returns all addresses at the host or, where there are none, the first hostname (rules 1.7 and 2.2). dropped
-// are the hostnames that are not among them.
+// Simple returns all addresses at the host or, if there are none, the first hostname (rules 1.7 and 2.2). dropped are the
+// hostnames that are left out.
 func (h Host) Simple(room *Room) (all []*Endpoint, dropped []string) {
 	var v4, v6 []netip.Addr
 	for i := range h.Members {
@@ -52,7 +52,7 @@ func (h Host) Simple(room *Room) (all []*Endpoint, dropped []string) {
 const KLB = "klb."
 
 // weightedGeo returns the chain of rule 2.3. A default code that no client can have is nobody's default (rule 3.2).
-// tooLong is true where a name in the chain is none for its length.
+// tooLong is true if a name in the chain is none for its length.
 func (h Host) weightedGeo(room *Room) (all []*Endpoint, tooLong bool) {
 	chain := rdata.Base(h.Name)
 	gateway := "-" + Hash(h.Gateway) + "." + KLB + chain

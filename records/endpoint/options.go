@@ -39,7 +39,7 @@ type Options struct {
 	// ProbeAllow are the addresses that a probe may have checked which no name of
 	// its namespace publishes (rule 4.10).
 	ProbeAllow []netip.Prefix
-	// Unlocated is true where nothing finds clients: geo codes count for nothing (rule 3.4).
+	// Unlocated is true if nothing finds clients: geo codes count for nothing (rule 3.4).
 	Unlocated bool
 }
 
@@ -86,8 +86,8 @@ const (
 	DefaultLoadBalancedTTL = 300
 )
 
-// CheckedTTL is the most that the upper CNAMEs of a chain have where a member is
-// checked, in seconds: failover must not wait for them (rule 2.3).
+// CheckedTTL is the highest TTL, in seconds, of the upper CNAMEs of a chain with a checked member: failover must not wait for
+// them (rule 2.3).
 const CheckedTTL = 60
 
 // Rname returns the mailbox name of an e-mail address, for SOA records: the part before the @ becomes the first label, its
@@ -103,8 +103,7 @@ func Rname(email string) string {
 	return ""
 }
 
-// ZoneNames lists the served zones, for messages: where there are many, the first ones of
-// the Corefile.
+// ZoneNames lists the served zones for messages: if there are many, the first ones of the Corefile.
 func (o *Options) ZoneNames() string {
 	names := make([]string, min(len(o.Zones), maxZoneNames))
 	for i := range names {

@@ -10,8 +10,7 @@ import (
 // a sentence for its owner.
 type Problem struct{ Reason, Message string }
 
-// Problemf returns a problem. Texts among args are cut where they are very long: they come
-// from fields that may have any length.
+// Problemf returns a problem. It cuts very long strings among args: they come from fields of any length.
 func Problemf(reason, format string, args ...any) *Problem {
 	for i := range args {
 		switch arg := args[i].(type) {

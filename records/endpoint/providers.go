@@ -10,20 +10,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Provision is the DNS providers that a policy means (docs/providers.md): they narrow where
-// it publishes. nil narrows nothing.
+// Provision is a policy's DNS providers (docs/providers.md), which narrow where it publishes. nil narrows nothing.
 type Provision struct {
 	// secrets are sorted by name.
 	secrets []*api.Secret
 	// ignored is how many more its selector means, which do not count.
 	ignored int
-	// problem is why none of its hosts can be published; nil where some may.
+	// problem is why none of its hosts can be published; nil if some may.
 	problem *Problem
-	// waits is true where that is because Secrets could not be read yet (rule 7.4).
+	// waits is true if that is because Secrets could not be read yet (rule 7.4).
 	waits bool
-	// several is true where that is because there is more than one default.
+	// several is true if that is because there is more than one default.
 	several bool
-	// filtered is true where the policy names its Secret: its filter counts then.
+	// filtered is true if the policy names its Secret: its filter counts then.
 	filtered bool
 	// zones are those that are served here.
 	zones *Zones
@@ -41,7 +40,7 @@ type Provision struct {
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// ProvidersOf returns the providers of a policy of a cluster for a Gateway; nil where they narrow nothing.
+// ProvidersOf returns the providers of a policy of a cluster for a Gateway; nil if they narrow nothing.
 func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *Provision {
 	pr := Provision{zones: zones, opt: opt, in: in, policy: p, registry: registry}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
@@ -144,9 +143,9 @@ type chosen struct {
 	length int // of the domain
 }
 
-// Choose returns the Secrets through which a host is published, more than one where several
-// have the longest domain, or what keeps it from being published. beside are those with the same
-// domain whose zone is not served here: they do not count while there is another one (rule 8.1).
+// Choose returns the Secrets through which a host is published, several if they have the same longest domain, or what keeps the
+// host from being published. beside are Secrets of that domain whose zone is not served here: they do not count beside others
+// (rule 8.1).
 func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	if pr.problem != nil {
 		return nil, nil, pr.problem

@@ -174,8 +174,8 @@ func (o *Options) Open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return rdata.IsSubdomain(p.Domain, origin) })
 }
 
-// Bound reports whether an object may publish at a name, which lies in the zone at, only where its namespace has the
-// name above the labels that begin with _.
+// Bound reports whether an object may publish at a name of the zone at only if its namespace has the name above the labels that
+// begin with _.
 func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	switch {
 	case !Underscored(name) || o.administers(at, m):

@@ -12,7 +12,7 @@ import (
 type Publisher struct {
 	Kind api.Kind
 	// read reads what an object of a cluster says, and of its health check into the policy that stands for it; ok is
-	// false where there is no object of that name.
+	// false if there is no object of that name.
 	read func(o *object, in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool)
 	// From yields the objects for which another one counts, whatever that is: it has changed, and may have gone. It is nil
 	// where none counts.
@@ -46,7 +46,7 @@ func PublisherKey(kind api.Kind, name string) string {
 // does.
 func (p *publisher) IsRefused() bool { return p.Refused != nil && !p.Child }
 
-// PublisherOf returns what becomes of an object of a kind that has endpoints; nil where there is none.
+// PublisherOf returns what becomes of an object of a kind that has endpoints; nil for none.
 func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Target {
 	o := object{publisher: &publisher{kind: kind}, set: zones, opt: opt, within: func(string, *Zone) *Problem { return nil }}
 	policy := &api.DNSPolicy{}
@@ -120,7 +120,7 @@ func (o *object) record(rec *api.DNSRecord) {
 	zone, named := ZoneNameOf(rec)
 	origin, err := rdata.Canonical(zone)
 	root, rootErr := rdata.Canonical(rec.RootHost)
-	o.FQDN = root // "" where there is an error
+	o.FQDN = root // "" if there is an error
 	o.Child = RecordParent(rec).Name != ""
 	at := o.set.closest(rdata.Base(root))
 	switch {
@@ -148,8 +148,7 @@ func (o *object) record(rec *api.DNSRecord) {
 	}
 }
 
-// ZoneNameOf returns the zone that a DNSRecord is for, as it is written there; named is
-// false where it is another server's.
+// ZoneNameOf returns the zone of a DNSRecord, as it is written there; named is false if the record is for another server.
 func ZoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
 	zone, named = rec.Labels[api.LabelZoneName]
 	if !named && rec.ZoneID != "" && rec.Provider.ServedHere() {

@@ -13,7 +13,7 @@ import (
 type Record struct {
 	// Record is what the object says: the object itself, or one target of a DNSRecord or DNSEndpoint.
 	Record *api.Record
-	// Name is its owner name; "" where that is not known.
+	// Name is its owner name; "" if that is not known.
 	Name string
 	// Origin is where in Name the origin of its zone begins.
 	Origin uint16
@@ -21,9 +21,9 @@ type Record struct {
 	// types that are not steered are Records too.
 	Kind api.Kind
 	// Beside is true for data of the administering namespace that stand beside any owner, and own nothing (rule 5.3). Bound is
-	// true where it may stand only below a name of its own namespace (rule 5.9).
+	// true if it may stand only below a name of its own namespace (rule 5.9).
 	Beside, Bound bool
-	// RR is what it says, with its own TTL; nil where it has a problem.
+	// RR is what it says, with its own TTL; nil if it has a problem.
 	RR      dns.RR
 	Problem *Problem
 }

@@ -48,7 +48,7 @@ func (r *Record) parse(at *Zone, w writing) *Problem {
 	return nil
 }
 
-// misplaced returns why a type may not stand where the Record lies; "" where it may.
+// misplaced returns why a type may not stand where the Record lies; "" if it may.
 func (r *Record) misplaced(rtype uint16, at *Zone) string {
 	if rtype == dns.TypeDNAME || rtype == dns.TypeNS && r.Name != at.Origin {
 		for _, ns := range at.Corefile.Nameservers {
@@ -74,7 +74,7 @@ func (r *Record) misplaced(rtype uint16, at *Zone) string {
 	return ""
 }
 
-// Unquoted says that a text without quotes is not what it looks like (RFC 1035 §5.1); nil where it is.
+// Unquoted returns the problem of a text that means something else without quotes (RFC 1035 §5.1); nil for others.
 func (r *Record) Unquoted() *Problem {
 	txt, ok := r.RR.(*dns.TXT)
 	quoted := strings.Contains(r.Record.RData, `"`)

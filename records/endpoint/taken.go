@@ -62,7 +62,7 @@ func isRegistered(in *api.Objects, a *Admission) bool {
 }
 
 // refuse says that the registry has names in a Zone for other namespaces than its own and that
-// of the Zone above; nil where it has none.
+// of the Zone above; nil if it has none.
 func (t takenNames) refuse(a *Admission) *Problem {
 	var names []string
 	n := 0

@@ -49,7 +49,7 @@ func memberWeight(p *api.DNSPolicy, member map[string]string) uint64 {
 }
 
 // memberGeo returns the code of a member with the given labels, in upper case:
-// the policy's own, else the label's, else the policy's default; "" where there
+// the policy's own, else the label's, else the policy's default; "" if there
 // is none at all.
 func memberGeo(p *api.DNSPolicy, member map[string]string) string {
 	if p.Geo != "" {

@@ -22,7 +22,7 @@ type Zone struct {
 	Unread *api.Owner
 }
 
-// Nameservers returns the name servers of the Corefile, or ns.<origin> to stand in.
+// Nameservers returns the name servers of the Corefile, or the placeholder ns.<origin>.
 func (at *Zone) Nameservers() []Nameserver {
 	switch {
 	case len(at.Corefile.Nameservers) > 0:
@@ -58,8 +58,7 @@ func (at *Zone) SOA(ns string, serial uint32) *dns.SOA {
 	return soa
 }
 
-// StandsFor reports whether name is the one that is made up where nobody has named a name
-// server.
+// StandsFor reports whether name is the placeholder of a zone without name servers.
 func (at *Zone) StandsFor(name string) bool {
 	return len(at.Corefile.Nameservers) == 0 && at.Nameservers()[0].Name == name
 }
@@ -98,7 +97,7 @@ func (at *Zone) UnreadZone() *Problem {
 // ChainHost returns N of a name of the zone at or below klb.N; "" for other names (rule 2.8).
 func (at *Zone) ChainHost(name string) string { return chainHost(at.Origin, name) }
 
-// InChain says that a name of the zone is one of a chain, where no object may publish by itself; nil for other names (rule
+// InChain returns the problem of a name that belongs to a chain, where no object may publish by itself; nil for others (rule
 // 2.8).
 func (at *Zone) InChain(name string) *Problem {
 	n := at.ChainHost(name)

@@ -16,11 +16,11 @@ import (
 // Admission is what became of one Zone.
 type Admission struct {
 	Zone *api.Zone
-	// FQDN is its name; "" where that is not known.
+	// FQDN is its name; "" if that is not known.
 	FQDN string
-	// Problem is why it is not served; nil where it is.
+	// Problem is why it is not served; nil if it is.
 	Problem *Problem
-	// registered is true where the registry has a line of the Zone for its name.
+	// registered is true if the registry has a line of the Zone for its name.
 	registered bool
 	// nameless is the first Zone above, by zoneRefs, that has no name, so that it has none
 	// either; nil for none.
@@ -153,8 +153,7 @@ func (s *Zones) closest(name string) *Zone {
 	return nil
 }
 
-// ClosestOrigin returns what index has for the longest origin that name lies in, -1
-// for none.
+// ClosestOrigin returns what index has for the longest origin that contains name, -1 for none.
 func ClosestOrigin(index map[string]int, name string) int {
 	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
 		if i, ok := index[name[off:]]; ok {
@@ -319,7 +318,7 @@ func (s *Zones) strayed(m *api.Meta, parent string, up *Zone) *Problem {
 		TrimDot(up.Origin), InCluster(&up.Object.Meta, m), parent)
 }
 
-// Admission returns what became of a Zone; nil where there is none.
+// Admission returns what became of a Zone; nil for none.
 func (s *Zones) Admission(cluster, name string) *Admission {
 	for _, admissions := range s.Admissions {
 		if a := admissions[name]; a != nil && a.Zone.Cluster == cluster { // a few at most

@@ -51,7 +51,7 @@ func (g *Group) Loses(c *endpoint.Contender) bool {
 	return lost
 }
 
-// Loss returns how one of the contenders of g has lost; ok is false where it has not.
+// Loss returns how one of the contenders of g has lost; ok is false if it has not.
 func (g *Group) Loss(c *endpoint.Contender) (l Loss, ok bool) {
 	i, ok := slices.BinarySearchFunc(g.Lost, c, func(l Loss, c *endpoint.Contender) int { return l.Contender.Older(c) })
 	if !ok {

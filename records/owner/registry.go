@@ -7,7 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Registry is who had which host first, as the elected replica keeps it (rule 5.4).
+// Registry has the owners of hosts on record, as the elected replica keeps them (rule 5.4).
 type Registry struct {
 	// In has the lines, and the objects that they name.
 	In *api.Objects
@@ -105,7 +105,7 @@ func delegatingLast(contenders []*endpoint.Contender) []*endpoint.Contender {
 }
 
 // Vacancy returns what stands for the owner on record of a host where neither it nor another object of its namespace is among
-// contenders, those on the host: nobody else has the host before the line goes, 30 s later. It is nil where there is no such line.
+// contenders, those on the host: nobody else has the host before the line goes, 30 s later. It is nil if there is no such line.
 func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpoint.Contender {
 	if r.empty() {
 		return nil
@@ -124,7 +124,7 @@ func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpo
 // Keeps reports whether a name may be kept for a namespace.
 func (r *Registry) Keeps(name string) bool { return r.Vacancy(name, nil) != nil }
 
-// MeetsVacancy reports whether a Record lies at a name that may be kept for another namespace.
+// MeetsVacancy reports whether a Record is at a name that may be reserved for another namespace.
 func (r *Registry) MeetsVacancy(rec *endpoint.Record) bool {
 	return !rec.Beside && !r.empty() && r.Vacancy(rec.Name, []*endpoint.Contender{{By: &rec.Record.Meta}}) != nil
 }

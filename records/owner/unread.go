@@ -39,7 +39,7 @@ func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 }
 
 // Gone reports whether the owner on a line of the registry is known to be gone: it has been read, and so has everything that
-// could still give it the name. known is false where nothing leads to its cluster.
+// could still give it the name. known is false if nothing leads to its cluster.
 func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
 	if in.Cluster(o.Cluster) == nil {
 		return false, mayLead(in)

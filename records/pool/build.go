@@ -31,16 +31,16 @@ type Builder struct {
 	// Before returns the objects of a cluster that the snapshot before was made of;
 	// nil for none.
 	Before func(cluster string) *api.Cluster
-	// ProbesOff is true where nothing is checked here: what the probes' status
+	// ProbesOff is true if nothing is checked here: what the probes' status
 	// says counts (rule 4.1).
 	ProbesOff bool
-	// Unlocated is true where nothing finds clients.
+	// Unlocated is true if nothing finds clients.
 	Unlocated bool
 	// Probes returns the probes of a cluster.
 	Probes func(cluster string) ProbeIndex
 	// Overrides are the operator's own words.
 	Overrides *api.Overrides
-	// Secret returns a Secret of a cluster by its namespace/name, nil where it is not
+	// Secret returns a Secret of a cluster by its namespace/name, nil if it is not
 	// known.
 	Secret func(cluster, name string) *api.Secret
 	// NoSecrets reports whether the Corefile has none read of a cluster.

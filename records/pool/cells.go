@@ -6,8 +6,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// Cells are the health cells that say whether one address works: the word about its Gateway, what its own check finds, and
-// what the probes find that have joined it (rule 4.10). Each is nil where nothing is said.
+// Cells are the health cells of one address: the override of its Gateway, the result of its own check, and those of the probes
+// that have joined it (rule 4.10). Each is nil if there is none.
 type Cells struct {
 	Gateway, Check *health.Cell
 	joined         *joined
@@ -175,7 +175,7 @@ var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 	return cells
 }()
 
-// wordOf returns the cell of what the operator says, and of whether an object says besides that it is down; nil where nothing
+// wordOf returns the cell of what the operator says, and of whether an object says besides that it is down; nil if nothing
 // is said.
 func wordOf(o health.Override, down bool) *health.Cell {
 	if down {

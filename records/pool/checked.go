@@ -11,8 +11,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Word returns the cell of the contender's Gateway: the operator's word, then whether it is programmed (rules 1.4 and 4.5). nil
-// where nothing is said.
+// Word returns the cell of what is said of the contender's Gateway before any check: an override, then that it is not programmed
+// (rules 1.4 and 4.5); nil for neither.
 func (b *Builder) Word(c *endpoint.Contender) *health.Cell {
 	// Of two annotations the stricter counts; what the operator of this server says goes before both.
 	word := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))

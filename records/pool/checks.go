@@ -60,7 +60,7 @@ func (c *Checks) All() iter.Seq2[string, *health.Target] {
 func (c *Checks) Len() int { return c.all.Len() }
 
 // Changed returns the keys that differ from those of the snapshot that this one
-// was compiled from; nil where any may. The caller must not change the slice.
+// was compiled from; nil if any may. The caller must not change the slice.
 func (c *Checks) Changed() []string { return c.changed }
 
 // SameCells reports whether the targets that are in both have the same cells.

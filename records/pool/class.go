@@ -31,7 +31,7 @@ func (c Class) String() string { return classNames[c] }
 // Unchecked is what people see of WeightedUp where no check has found anything: it counts as up, and nobody knows.
 const Unchecked = "unchecked"
 
-// Shown returns the class as people see it. unchecked is true where no check has found anything.
+// Shown returns the class as people see it. unchecked is true if no check has found anything.
 func (c Class) Shown(unchecked bool) string {
 	if unchecked && c == WeightedUp {
 		return Unchecked

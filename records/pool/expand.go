@@ -41,7 +41,7 @@ type expansion struct {
 type chainName struct {
 	name string
 	rows []owned
-	// from is the only other name that leads here; nil where there is none, or several.
+	// from is the only other name that leads here; nil for none, or several.
 	from    *chainName
 	several bool
 	entered bool
@@ -49,7 +49,7 @@ type chainName struct {
 	sets    places[string]
 	leaves  []leafList // its addresses, by sets
 	ways    []path     // from here to addresses or hostnames
-	// seen is true where the name is a view on the choice of another.
+	// seen is true if the name is a view on the choice of another.
 	seen bool
 }
 
@@ -244,7 +244,7 @@ type place struct {
 	group  int32
 }
 
-// pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true where other data
+// pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true if other data
 // stand at the name.
 func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	*p = Pool{Default: None, Fallback: fallbackOf(x.owner), Groups: x.groups[:0]}

@@ -10,7 +10,7 @@ import (
 type Group struct {
 	Code  string // upper case; "" for members without a code
 	Class string // geo.Class of it
-	// Name is <g>.klb.H'; "" where its members have no name in common that is theirs alone.
+	// Name is <g>.klb.H'; "" if its members have no name in common that is theirs alone.
 	Name string
 	// level is where a client that the code matches has it in its codes; -1 where it matches nobody.
 	level int
@@ -121,7 +121,7 @@ func (p *Pool) limit(a *Ask, only int32) uint8 {
 	return nearDefault - 1 // all groups that match
 }
 
-// Need returns what has to be known of the client for a family; 0 where the answer does not depend on it (rule 3.6).
+// Need returns what has to be known of the client for a family; 0 if the answer does not depend on it (rule 3.6).
 func (p *Pool) Need(fam Family) geo.Need { return p.needs[min(fam, CNAME)] }
 
 // needOf works out what Need returns: the answer depends on the client where one that matches some group is answered from another group

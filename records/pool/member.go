@@ -16,14 +16,14 @@ import (
 type Member struct {
 	// ID is the set identifier: the name of the addresses, or the hostname (rule 2.3).
 	ID     string
-	Weight uint64 // 0 where it is drained
+	Weight uint64 // 0 if it is drained
 	Of     Source // of several the oldest
 	Group  int32  // index into Pool.Groups
 	// leaf has the addresses; nil for a hostname.
 	leaf *leaf
-	// Gateway is the Gateway's own cell: the operator's word, and Programmed. nil where nothing is said.
+	// Gateway is the Gateway's own cell: the operator's word, and Programmed. nil if nothing is said.
 	Gateway *health.Cell
-	// Cells say which of the addresses work, IPv4 first, or whether the hostname does; nil where nothing is checked. They
+	// Cells say which of the addresses work, IPv4 first, or whether the hostname does; nil if nothing is checked. They
 	// have the Gateway's in them.
 	Cells []Cells
 	// answers holds what is answered for each family; empty where the member lacks the family. Each begins with the CNAMEs
@@ -73,7 +73,7 @@ type Source struct {
 }
 
 // lay sets the member's answers: the CNAMEs, then its addresses at owner, with TTLs of at most limit. A hostname has the same answer for
-// every family: the chain leaves our hands. chain is true where the CNAMEs lead from the head of the pool to the member.
+// every family: the chain leaves our hands. chain is true if the CNAMEs lead from the head of the pool to the member.
 func (m *Member) lay(cnames []dns.RR, chain bool, owner string, limit uint32) {
 	if chain {
 		m.cnames = len(cnames)
@@ -133,7 +133,7 @@ func (m *Member) any() []dns.RR {
 	return nil
 }
 
-// TTL returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 where it is answered with neither.
+// TTL returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 if it is answered with neither.
 func (m *Member) TTL() uint32 {
 	if rrs := m.any(); len(rrs) > 0 {
 		return rrs[len(rrs)-1].Header().Ttl

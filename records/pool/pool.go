@@ -47,9 +47,9 @@ type Pool struct {
 	Fallback Fallback
 	// needs says, for each family, what has to be known of the client.
 	needs [numFamilies]geo.Need
-	// chained is true where all answers begin with the same CNAME, from a host to klb.
+	// chained is true if all answers begin with the same CNAME, from a host to klb.
 	chained bool
-	// Aliases is true where an answer may be a CNAME. Then there is one choice for all types (rule 4.6): a client
+	// Aliases is true if an answer may be a CNAME. Then there is one choice for all types (rule 4.6): a client
 	// may follow that CNAME for later queries of any type (RFC 2181 §10.1).
 	Aliases bool
 }
@@ -60,9 +60,9 @@ const None int32 = -1
 // Ask is what a choice depends on, besides the pool and the health of its members.
 type Ask struct {
 	Family Family
-	// At is what is known of the client; it may be nil where Need says that the client does not matter.
+	// At is what is known of the client; it may be nil if Need says that the client does not matter.
 	At *geo.Codes
-	// Bits is the length of the client's network, which is all At; 0 where nothing is known.
+	// Bits is the length of the client's network, which is all At; 0 if nothing is known.
 	Bits int
 	// Random is the source of chance: equal inputs give equal choices.
 	Random uint64
@@ -116,7 +116,7 @@ func (p *Pool) candidate(m *Member, i int, a *Ask, only int32) bool {
 
 func (p *Pool) has(m *Member, fam Family) bool { return p.Aliases || len(m.answers[fam]) > 0 }
 
-// seal works out what follows from the members and their groups. other is true where other data stand beside the pool: no
+// seal works out what follows from the members and their groups. other is true if other data stand beside the pool: no
 // CNAME is given there.
 func (p *Pool) seal(other bool) {
 	if p.Default == None {

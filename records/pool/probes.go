@@ -76,7 +76,7 @@ func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.H
 }
 
 // join returns the cells of the probes that join the checks of one address or
-// hostname of the contender, less own, which it has anyway; nil where none does.
+// hostname of the contender, less own, which it has anyway; nil if none does.
 func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) *joined {
 	var all *joined
 	for p := range b.Joining(c, address) {
@@ -94,7 +94,7 @@ func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) 
 	return all
 }
 
-// Said returns the cell of what a probe's status says (rule 4.1); nil where that is
+// Said returns the cell of what a probe's status says (rule 4.1); nil if that is
 // nothing, or that its target is up.
 func (b *Builder) Said(p *api.HealthCheckProbe) *health.Cell {
 	if p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation {
@@ -122,7 +122,7 @@ func (b *Builder) ProbeTargetBefore(p *api.HealthCheckProbe) *health.Target {
 	return b.ProbeTarget(old)
 }
 
-// Alone reports whether a probe is checked even where no name publishes its address.
+// Alone reports whether a probe is checked even if no name publishes its address.
 func Alone(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	if opt.ProbesOff || ByProgram(p) {
 		return false

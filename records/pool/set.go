@@ -22,7 +22,7 @@ type Data interface {
 	// FailsOpen returns the codes of those clients for whom nothing is better than down at this moment; all is true where
 	// that is so for all clients.
 	FailsOpen() (codes []string, all bool)
-	// Transferred returns what a transfer has at the name, at most two RRsets (rule 7.5). alone is true where no other data
+	// Transferred returns what a transfer has at the name, at most two RRsets (rule 7.5). alone is true if no other data
 	// stand there.
 	Transferred(name string, alone bool) [2][]dns.RR
 }
@@ -32,7 +32,7 @@ type Set struct {
 	// RRs holds the A records, then the AAAA records; or one CNAME.
 	RRs []dns.RR
 	V4  int // how many of RRs are A records
-	// Cells say which of the addresses work, in order; nil where nothing is said.
+	// Cells say which of the addresses work, in order; nil if nothing is said.
 	Cells []Cells
 	part  bool // see View
 }

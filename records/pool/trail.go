@@ -23,9 +23,9 @@ type Trail struct {
 // Judged is what was found of addresses that stand together, or of a hostname.
 type Judged struct {
 	RRs     []dns.RR
-	cells   []Cells      // nil where nothing is said of them but of
+	cells   []Cells      // nil if nothing is said of them but of
 	gateway *health.Cell // where they are from
-	classes []Class      // nil where all are of the class lowest
+	classes []Class      // nil if all are of the class lowest
 	lowest  Class
 }
 

@@ -11,7 +11,7 @@ import (
 // what ProbeUser returns. Most targets have one; some are shared by very many, where checks
 // name a host, and each of those may come and go. A users that is copied is another.
 type users struct {
-	few  []string      // each once for each use, in no order; nil where they are many
+	few  []string      // each once for each use, in no order; nil if they are many
 	many tree.Map[int] // uses by user
 }
 

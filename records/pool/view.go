@@ -16,7 +16,7 @@ type View struct {
 	Skip int
 	// Group restricts the choice to one group; None does not.
 	Group int32
-	// Flat is true where the answer has no chain (rule 2.4).
+	// Flat is true if the answer has no chain (rule 2.4).
 	Flat bool
 	// part is true for klb.H' and what lies below it (rule 7.5).
 	part bool
@@ -34,7 +34,7 @@ func newView() *View {
 	return &v.View
 }
 
-// Fixed returns the answer for a family where that is the same for every member; nil where it is not.
+// Fixed returns the answer for a family if it is the same for every member; nil if not.
 func (v *View) Fixed(fam Family) []dns.RR {
 	if fam == CNAME && v.Skip == 0 && v.Pool.chained {
 		return v.Pool.Members[0].answers[CNAME][:1:1]
@@ -98,7 +98,7 @@ func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
 	return rrs
 }
 
-// TTL returns the TTL of what stands at the view's name; 0 where nothing does.
+// TTL returns the TTL of the data at the view's name; 0 for no data.
 func (v *View) TTL() uint32 {
 	for i := range v.Pool.Members {
 		if rrs := v.Pool.Members[i].any(); len(rrs) > v.Skip {

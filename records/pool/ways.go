@@ -31,7 +31,7 @@ type path struct {
 	share, inner uint64
 	row          int
 	code         string // upper case, "" for none
-	// deflt is true where clients that match no other go this way.
+	// deflt is true if clients that match no other go this way.
 	deflt bool
 }
 

@@ -37,7 +37,7 @@ func unreadable(rtype uint16, text string, err error) error {
 	return errors.New(wanted + at)
 }
 
-// example returns what a message about data of the type ends in; "" where no form is known.
+// example returns what a message about data of the type ends in; "" if no form is known.
 func example(rtype uint16) string {
 	if form := forms[rtype]; form != "" {
 		return ": write it as in a zone file, such as " + form

@@ -117,7 +117,7 @@ func Canonical(text string) (string, error) {
 	return name, nil
 }
 
-// Name is Canonical of a name that somebody has written, which is no URL.
+// Name is Canonical for names in user input, and refuses URLs.
 func Name(text string) (string, error) {
 	if strings.Contains(text, "://") {
 		return "", errURL

@@ -76,7 +76,7 @@ func TypeName(text string) string {
 	return text
 }
 
-// Refused returns why nobody may write records of a type (rule 6.9); "" where they may.
+// Refused returns why records of a type may not be written (rule 6.9); "" if they may.
 func Refused(t uint16) string {
 	switch t {
 	case dns.TypeSOA:

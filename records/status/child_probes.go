@@ -38,7 +38,7 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 	}
 }
 
-// checksOf returns the keys of the targets that are checked for the group of a contender's host; nil where others probe.
+// checksOf returns the keys of the targets that are checked for the group of a contender's host; nil if others probe.
 func (p *parentObject) checksOf(c *endpoint.Contender) map[string]bool {
 	if p.s.Opt.ProbesOff {
 		return nil

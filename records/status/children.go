@@ -59,7 +59,7 @@ type parentObject struct {
 	meta   *api.Meta
 	policy *api.DNSPolicy // nil for a DNSRecord
 	target *endpoint.Target
-	// plain is true where only the names matter that the children would have if there were no
+	// plain is true if only the names matter that the children would have if there were no
 	// other objects.
 	plain bool
 	// names are those that are taken by children, by kind.
@@ -216,8 +216,8 @@ func (p *parentObject) name(kind api.Kind, wanted, of string) (name string, repl
 	return other, replace
 }
 
-// object returns what there is of that kind and name; by is nil where nobody controls it, own is
-// true where this server has written it.
+// object returns what there is of that kind and name; by is nil if nobody controls it, own is
+// true if this server has written it.
 func (p *parentObject) object(kind api.Kind, name string) (by *api.Controller, own, found bool) {
 	if kind == api.KindProbe {
 		if o, ok := p.in.Probes.Get(name); ok {

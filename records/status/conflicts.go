@@ -84,7 +84,7 @@ type Trouble struct {
 	Why     string    `json:"why"`
 	Refused bool      `json:"refused,omitempty"`
 	Since   time.Time `json:"since,omitzero"`
-	// Elsewhere is true where the object is for another server, or another controller, to serve:
+	// Elsewhere is true if the object is for another server, or another controller, to serve:
 	// nothing is wrong with it for that.
 	Elsewhere bool `json:"-"`
 }

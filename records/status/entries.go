@@ -20,8 +20,8 @@ const (
 )
 
 // Entries returns what a Zone's status.entries should hold, made for the caller: the records of
-// the zone as a transfer has them, the SOA first, up to a bound; more is true where there are
-// others beyond. They are nil where the Zone is not served.
+// the zone as a transfer has them, the SOA first, up to a bound; more is true if there are
+// others beyond. They are nil if the Zone is not served.
 func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 	z := s.zoneOfObject(cluster, name)
 	if z == nil {

@@ -71,7 +71,7 @@ func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
 	}
 }
 
-// about yields the object of a contender, and its children; it returns false where yield does.
+// about yields the object of a contender, and its children; it returns false if yield does.
 func (s *View) about(c *endpoint.Contender, yield func(string, api.Ref) bool) bool {
 	kind, m := c.Kind, c.By
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
@@ -86,7 +86,7 @@ func (s *View) about(c *endpoint.Contender, yield func(string, api.Ref) bool) bo
 }
 
 // probesOf yields the probes of a namespace that somebody has written for an address; it
-// returns false where yield does.
+// returns false if yield does.
 func (s *View) probesOf(cluster, namespace, address string, yield func(string, api.Ref) bool) bool {
 	for _, in := range s.In.Clusters {
 		if in.Name != cluster {

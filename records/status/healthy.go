@@ -25,7 +25,7 @@ const (
 )
 
 // StatusNow returns the verdict on a policy with what is known of its targets at this moment (rule 4.8): whether all are
-// healthy, and for each host which addresses are not. It is nil where the policy is not known. It reads health cells: at
+// healthy, and for each host which addresses are not. It is nil if the policy is not known. It reads health cells: at
 // another moment it may say something else.
 func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 	ref := api.Ref{Kind: api.KindDNSPolicy, Name: policy}
@@ -116,7 +116,7 @@ func (s *View) contendersOf(cluster, policy string) iter.Seq2[*NameGroup, *endpo
 
 // findings is what is known of what a contender's host is answered with.
 type findings struct {
-	// of is how many addresses and hostnames there are; 0 where nothing is said of them.
+	// of is how many addresses and hostnames there are; 0 if nothing is said of them.
 	of int
 	// bad are those that are down or not decided, unchecked those that no check may go to (rule 4.9).
 	bad, unchecked []string
@@ -182,7 +182,7 @@ func (s *View) served(c *endpoint.Contender, below bool) (all []string) {
 	return all
 }
 
-// steered returns the steered data of a name; nil where there is no such name.
+// steered returns the steered data of a name; nil if there is no such name.
 func (s *View) steered(name string) *pool.Steered {
 	z := s.Zone(rdata.Base(name))
 	if z == nil {
@@ -265,8 +265,8 @@ func (s *View) Hosts(group string) iter.Seq2[string, string] {
 // allClients is what FailsOpen returns where there is no client for whom anything is up.
 const allClients = "all clients"
 
-// FailsOpen says for whom a host, with or without its final dot, fails open at this moment: for "all clients", or for some, such
-// as "clients in GEO-EU". What they get can only be what is down (rule 4.6). "" stands for nobody.
+// FailsOpen returns the clients that a host, with or without its final dot, fails open for at this moment, such as "all
+// clients" or "clients in GEO-EU"; "" for none. They can only get targets that are down (rule 4.6).
 func (s *View) FailsOpen(host string) string {
 	at := s.steered(dns.Fqdn(host))
 	if at == nil || at.Data == nil {

@@ -38,7 +38,7 @@ func (o offspring) Probes(of api.Ref) iter.Seq2[string, *api.HealthCheckProbe] {
 	return o.probed.Beginning(parentKey(of))
 }
 
-// recordKey is where byHost has a record, "" where it is nobody's child. No name has a space.
+// recordKey is where byHost has a record, "" if it is nobody's child. No name has a space.
 func recordKey(r *api.DNSRecord) string {
 	policy := endpoint.RecordParent(r).Name
 	if policy == "" {
@@ -54,7 +54,7 @@ func recordKey(r *api.DNSRecord) string {
 // parentKey is how the keys of an object's probes begin.
 func parentKey(of api.Ref) string { return of.Kind.String() + " " + of.Name + " " }
 
-// probeChildKey is where probed has a probe, "" where it is nobody's child.
+// probeChildKey is where probed has a probe, "" if it is nobody's child.
 func probeChildKey(p *api.HealthCheckProbe) string {
 	of := endpoint.ProbeParent(p)
 	if of.Name == "" {
@@ -63,7 +63,7 @@ func probeChildKey(p *api.HealthCheckProbe) string {
 	return parentKey(of) + p.BareName()
 }
 
-// Record puts a DNSRecord in place of old, one of them nil where it has come or gone.
+// Record puts a DNSRecord in place of old, one of them nil if it has come or gone.
 func (e OffspringEdit) Record(old, r *api.DNSRecord) {
 	if old != nil {
 		if key := recordKey(old); key != "" {
@@ -77,7 +77,7 @@ func (e OffspringEdit) Record(old, r *api.DNSRecord) {
 	}
 }
 
-// Probe puts a probe in place of old, one of them nil where it has come or gone.
+// Probe puts a probe in place of old, one of them nil if it has come or gone.
 func (e OffspringEdit) Probe(old, p *api.HealthCheckProbe) {
 	if old != nil {
 		if key := probeChildKey(old); key != "" {

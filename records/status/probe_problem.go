@@ -93,7 +93,7 @@ func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
 	}
 }
 
-// problem says why a probe without a fault of its own joins nothing; "" where it does.
+// problem says why a probe without a fault of its own joins nothing; "" if it does.
 func (r *reached) problem(b *pool.Builder, p *api.HealthCheckProbe) string {
 	if r.joined[p.Name] {
 		return ""

@@ -11,9 +11,9 @@ type Sharer struct {
 	Object
 	// DefaultGeo is the code that a policy names as the default; "" for none.
 	DefaultGeo string
-	// Fallback is what its annotation says: any, default or none; "" where it says nothing that counts.
+	// Fallback is what its annotation says: any, default or none; "" if it says nothing that counts.
 	Fallback string
-	// Empty says why it has no address for the host; "" where it has.
+	// Empty says why it has no address for the host; "" if it has.
 	Empty string
 }
 

@@ -23,10 +23,9 @@ const (
 	messageNotWanted      = "the DNSPolicy does not publish the host; the record will be deleted"
 )
 
-// ProbeStatus returns the status that a DNSHealthCheckProbe should carry at this moment (rule
-// 4.8); ok is false where it is not for us to say: where there is no such object, where it is
-// another controller's, or where others probe. last returns when the last check of a target,
-// by its key, ended; nil where nobody knows.
+// ProbeStatus returns the status that a DNSHealthCheckProbe should have at this moment (rule 4.8); ok is false if it is not
+// ours to write: there is no such object, another controller has it, or others probe. last returns when the last check of a
+// target, by its key, ended; nil if unknown.
 func (s *View) ProbeStatus(cluster, name string, last func(key string) time.Time) (st api.ProbeStatus, ok bool) {
 	p := s.probe(cluster, name)
 	if p == nil || s.Opt.ProbesOff || p.Controlled && !p.Own() {
@@ -60,10 +59,9 @@ func (s *View) probe(cluster, name string) (p *api.HealthCheckProbe) {
 	return p
 }
 
-// RecordStatus returns the status that a DNSRecord should carry at this moment, made for the
-// caller: its conditions, with Kuadrant's reasons, and its endpoints as they are published, with
-// their health and the weight that they have for it (rule 4.8). The verdict is nil where it is
-// not for us to say: where there is no such object, or another controller publishes it.
+// RecordStatus returns the status that a DNSRecord should have at this moment, made for the caller: its conditions, with
+// Kuadrant's reasons, and its endpoints as published, with their health and effective weight (rule 4.8). The verdict is nil if
+// it is not ours to write: there is no such object, or another controller publishes it.
 func (s *View) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEndpoint) {
 	in := s.In.Cluster(cluster)
 	if in == nil {
@@ -185,7 +183,7 @@ type condition struct {
 	known map[int]found
 }
 
-// found is the state of an endpoint; said is false where nothing is known of it.
+// found is the state of an endpoint; said is false if nothing is known of it.
 type found struct {
 	state health.State
 	said  bool

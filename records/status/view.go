@@ -77,9 +77,7 @@ type NameGroup struct {
 	Checks  []string // the keys of the targets that they have checked, once for each use
 }
 
-// Zone returns the zone that name lies in: of several the one with the longest
-// origin. It is nil where no zone matches. name is in lower case with a final
-// dot.
+// Zone returns the zone that contains name, that with the longest origin; nil for none. name is in lower case with a final dot.
 func (s *View) Zone(name string) *zone.Zone {
 	if i := endpoint.ClosestOrigin(s.Table.Index, name); i >= 0 {
 		return s.Served[i]
@@ -87,8 +85,8 @@ func (s *View) Zone(name string) *zone.Zone {
 	return nil
 }
 
-// ZoneOf returns the zone that answers for a type at a name; nil for none. At the origin of a zone it is for DS the one above,
-// where that is served here (RFC 4035 §3.1.4.1).
+// ZoneOf returns the zone that answers for a type at a name; nil for none. DS at the origin of a zone is answered by the zone
+// above, if that is served here (RFC 4035 §3.1.4.1).
 func (s *View) ZoneOf(name string, rtype uint16) *zone.Zone {
 	if rtype == dns.TypeDS {
 		if up := s.Table.Above(name); up != nil {
@@ -99,7 +97,7 @@ func (s *View) ZoneOf(name string, rtype uint16) *zone.Zone {
 }
 
 // Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
-// false where the kind has no verdicts. A Record that another object keeps from being
+// false if the kind has no verdicts. A Record that another object keeps from being
 // served counts as accepted: see Zone.Conflicts.
 func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 	switch kind {
@@ -136,7 +134,7 @@ func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 	return accepted, refused, true
 }
 
-// Verdict returns what became of an object; nil where it is not known, and for the children of
+// Verdict returns what became of an object; nil if it is not known, and for the children of
 // policies: RecordStatus says how these are. The caller must not change it.
 func (s *View) Verdict(cluster string, ref api.Ref) *api.Verdict {
 	v := s.VerdictWith(cluster, ref, make(zone.LossMemo).Losses)

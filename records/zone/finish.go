@@ -67,7 +67,7 @@ func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
 
 // after returns the serial that the zone has in view of what is kept as published
 // last, whoever published it (rule 6.7). serial is what it would have without that; first
-// is true where nothing was published here yet.
+// is true if nothing was published here yet.
 func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {
 	switch later := newer(kept.Serial, serial); {
 	case kept.Serial == 0:

@@ -12,7 +12,7 @@ import (
 // gate stands between the newest version of a zone and the published one, which SOA records
 // and transfers show, where a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
 type gate struct {
-	// published is the published version; nil where none has been kept. It holds what
+	// published is the published version; nil if none has been kept. It holds what
 	// transfers need, and its journal has the steps from one published version to the next.
 	published *Zone
 	// recent are the versions since, the oldest first, without the newest: the writer may
@@ -30,11 +30,11 @@ type gate struct {
 	seen Numbered
 	// proposed is the serial that the newest version should be kept with.
 	proposed uint32
-	// since is from when on the published version has been behind the newest one; zero where it is not.
+	// since is from when on the published version has been behind the newest one; zero if it is not.
 	since time.Time
-	// withheld is true where the newest version may lack names: it is not proposed.
+	// withheld is true if the newest version may lack names: it is not proposed.
 	withheld bool
-	// beside is true where the zone is kept beside the Zones.
+	// beside is true if the zone is kept beside the Zones.
 	beside bool
 }
 
@@ -70,15 +70,15 @@ const headStart = 2 * time.Hour
 type Past struct {
 	// Retired is what the zone was served with when it was served last.
 	Retired Numbered
-	// Kept is what is kept of it, whichever server wrote it; Beside is true where that is kept
+	// Kept is what is kept of it, whichever server wrote it; Beside is true if that is kept
 	// beside the Zones.
 	Kept   api.Kept
 	Beside bool
 	// Published is what a process that ran here before has left.
 	Published api.Kept
-	// Gated is true where a writer keeps serials.
+	// Gated is true if a writer keeps serials.
 	Gated bool
-	// Listed is true where the zone lacks no name for a source that is not listed.
+	// Listed is true if the zone lacks no name for a source that is not listed.
 	Listed bool
 }
 
@@ -246,7 +246,7 @@ func (g *gate) publish(v *Zone, serial uint32) {
 	g.published = next
 }
 
-// delta returns what next differs in from the published version; nil where that is more than a
+// delta returns what next differs in from the published version; nil if that is more than a
 // journal holds.
 func (g *gate) delta(next *Zone) *Delta {
 	if g.blind != 0 {
@@ -334,7 +334,7 @@ func parseHash(text string) (hash digest, ok bool) {
 
 // PublishedVersion returns the version of the zone that transfers have, with its serial and journal:
 // the zone itself where no writer keeps serials, else the newest version that is kept. It
-// is nil where none is (rule 6.7). Of the version nothing but its origin, SOA, serial,
+// is nil if none is (rule 6.7). Of the version nothing but its origin, SOA, serial,
 // Since and Transfer may be asked.
 func (z *Zone) PublishedVersion() *Zone {
 	if z.gate == nil {
@@ -351,12 +351,12 @@ func (z *Zone) PublishedVersion() *Zone {
 type Proposal struct {
 	Origin      string
 	Kept, After api.Kept
-	// Beside is true where it is kept beside the Zones, as api.Objects.Serials has it: of
+	// Beside is true if it is kept beside the Zones, as api.Objects.Serials has it: of
 	// the zones of the Corefile. Else it is kept in the Zone's status.
 	Beside bool
 }
 
-// Proposed returns what the writer should keep of the zone; ok is false where nobody keeps
+// Proposed returns what the writer should keep of the zone; ok is false if nobody keeps
 // serials, or the zone may lack names. Kept equals After where nothing is to be written.
 func (z *Zone) Proposed() (p Proposal, ok bool) {
 	g := z.gate

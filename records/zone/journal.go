@@ -50,7 +50,7 @@ func (j journal) with(d *Delta) journal {
 }
 
 // Since returns what has changed in the zone since the generation with a serial, the
-// oldest first: nothing where that is the zone's own. ok is false where the journal does
+// oldest first: nothing where that is the zone's own. ok is false if the journal does
 // not reach so far. The caller must not change the slice.
 func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 	if serial == z.serial {
@@ -64,7 +64,7 @@ func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 	return nil, false
 }
 
-// delta returns what the next version of the zone differs in from before; nil where that
+// delta returns what the next version of the zone differs in from before; nil if that
 // is more than a journal holds.
 func (e *Edit) delta(before, next *Zone) *Delta {
 	if before.Nodes != e.Zone.Nodes { // it was made anew
@@ -74,7 +74,7 @@ func (e *Edit) delta(before, next *Zone) *Delta {
 }
 
 // deltaOf returns what next differs in from before, which may be at the given names only,
-// sorted; nil is for any. It returns nil where that is more than a journal holds.
+// sorted; nil is for any. It returns nil if that is more than a journal holds.
 func deltaOf(before, next *Zone, names []string) *Delta {
 	d := &Delta{Old: before.SOA(), New: next.SOA()}
 	if names == nil {

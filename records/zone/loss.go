@@ -23,7 +23,7 @@ func (z *Zone) LossOf(n *Node, r *endpoint.Record, losses LossFunc) (said *endpo
 }
 
 // mismatch says that an NS Record at the origin of a zone served here names a server
-// that the zone itself does not; nil where it does.
+// that the zone itself does not; nil if it does.
 func (z *Zone) mismatch(n *Node, r *endpoint.Record) *endpoint.Problem {
 	copies, _ := z.copied.Get(n.Name)
 	if slices.ContainsFunc(OfType(copies, dns.TypeNS), func(rr dns.RR) bool { return compareData(rr, r.RR) == 0 }) {

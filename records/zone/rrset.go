@@ -38,7 +38,7 @@ type Others struct {
 	Owner, By *endpoint.Contender
 	// Above is the owner of the name above labels that begin with _, where a Record is bound to that; nil for none (rule 5.9).
 	Above *endpoint.Contender
-	// Alias is true where a member, or the simple host, is a hostname: below the apex nothing
+	// Alias is true if a member, or the simple host, is a hostname: below the apex nothing
 	// stands beside it (rule 5.3).
 	Alias bool
 	// Fixed is what the Corefile puts there: Records do not change it. copied is what comes

@@ -11,7 +11,7 @@ import (
 
 // Search finds what answers for name, which lies in the zone and is in lower case: the
 // node of its own, or the wildcard that covers it (RFC 4592 §3.3.1); nil means that the
-// name does not exist. turn is not nil where the search ends above it, at a zone cut or
+// name does not exist. turn is not nil if the search ends above it, at a zone cut or
 // a DNAME (RFC 1034 §4.3.2, RFC 6672 §3.2).
 func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 	if z.Turns > 0 {
@@ -33,7 +33,7 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 	return nil, nil
 }
 
-// covering returns the wildcard below a node that answers for a name which has none: nil where the name is one of those that name
+// covering returns the wildcard below a node that answers for a name which has none: nil if the name is one of those that name
 // the owners of hosts, since only the server puts records there (rule 5.8), and where it begins with _ and another namespace has
 // the name above (rule 5.9).
 func (z *Zone) covering(n *Node, name string) *Node {

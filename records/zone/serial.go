@@ -175,7 +175,7 @@ func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.has
 
 // resumed returns the serial that the zone has in view of what it was published with by a
 // process that ran here before: the same for the same content, a later one for any other (rule
-// 6.7). serial is what it would have without that; first is true where nothing was published
+// 6.7). serial is what it would have without that; first is true if nothing was published
 // here since.
 func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.Time) uint32 {
 	if published.Serial == 0 {
@@ -206,7 +206,7 @@ func newest(a, b uint32) uint32 {
 }
 
 // PendingSince returns from when on SOA records and transfers have been behind what the zone answers, as a writer has not kept the
-// serial of that: since the first change, or since they changed themselves. It is zero where they are not behind.
+// serial of that: since the first change, or since they changed themselves. It is zero if they are not behind.
 func (z *Zone) PendingSince() time.Time {
 	if z.gate == nil {
 		return time.Time{}

@@ -52,8 +52,7 @@ func (z *Zone) begins(n *Node) bool {
 	return n.Name != z.Origin() && (n.Cut || OfType(n.Static, dns.TypeNS) != nil)
 }
 
-// Delegates reports whether another zone begins at name, which lies in z, whoever serves
-// it.
+// Delegates reports whether another zone begins at name, which is in z, whether or not it is served here.
 func (z *Zone) Delegates(name string) bool {
 	n, ok := z.Nodes.Get(name)
 	return ok && z.begins(n)

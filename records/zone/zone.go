@@ -32,7 +32,7 @@ type Zone struct {
 	SOASet, Negative, Glue []dns.RR
 	// journal is how the zone became what it is.
 	journal journal
-	// gate has the published version where a writer keeps serials; nil where none does: the
+	// gate has the published version where a writer keeps serials; nil if none does: the
 	// zone itself is published.
 	gate *gate
 }
@@ -112,7 +112,7 @@ func (z *Zone) Names() int { return z.Nodes.Len() - z.unserved }
 type Node struct {
 	Name string // the owner name, in lower case with a final dot
 	// Static is its RRsets but for the steered data, by type: those of its Records, of
-	// the Corefile, and what is copied from zones below. It is not nil where the name
+	// the Corefile, and what is copied from zones below. It is not nil if the name
 	// exists for one of these.
 	Static []RRset
 	// Records are the records of objects that lie here, served or not. Steered is what is
@@ -121,7 +121,7 @@ type Node struct {
 	Steered pool.Steered
 	// digest is that of all that the node holds.
 	digest digest
-	// wild is the node of *.name, nil where there is none (RFC 4592 §2.2).
+	// wild is the node of *.name, nil for none (RFC 4592 §2.2).
 	wild *Node
 	// Children counts the existing names one label below, so that a name which
 	// has only those is an empty non-terminal.
@@ -130,13 +130,13 @@ type Node struct {
 	edit uint32
 	// Lost counts the Records that are not served for what else is at the name.
 	Lost int32
-	// Cut is true where another zone served here begins: the name exists, and
+	// Cut is true if another zone served here begins: the name exists, and
 	// this zone answers for DS alone at it (RFC 4035 §3.1.4.1).
 	Cut bool
-	// Turn is true where a search ends its way through the zone: NS records at a cut to
+	// Turn is true if a search ends its way through the zone: NS records at a cut to
 	// a zone that is not served here, or a DNAME.
 	Turn bool
-	// Unserved is true where the name does not exist: all that it has are Records that are
+	// Unserved is true if the name does not exist: all that it has are Records that are
 	// not served.
 	Unserved bool
 	// stale is true while Static is to be made anew.
