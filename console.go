@@ -198,7 +198,7 @@ func (m *marks) set(what string, is bool) {
 	}
 }
 
-// of returns since when something is so; zero where it is not.
+// of returns since when something is so; zero if it is not.
 func (m *marks) of(what string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -165,11 +165,10 @@ type signer struct {
 	next   plugin.Handler // what follows it
 }
 
-// Name implements plugin.Handler. It is that of the plugin it stands for.
+// Name implements plugin.Handler. It is the name of the plugin that it stands in for.
 func (s *signer) Name() string { return dnssecName }
 
-// ServeDNS implements plugin.Handler. A query whose answer would be signed goes to what
-// signs the zone that answers it.
+// ServeDNS implements plugin.Handler. It hands a query whose answer would be signed to the signer of the zone that answers it.
 func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
 	opt := r.IsEdns0()
 	if opt == nil || !opt.Do() || len(r.Question) != 1 || r.Question[0].Qclass != dns.ClassINET {
@@ -221,7 +220,7 @@ type signedWriter struct {
 	ctx     context.Context
 	request *dns.Msg
 	by      *signing      // what signs the answer
-	zone    *records.Zone // that answers; nil where another plugin may
+	zone    *records.Zone // that answers; nil if another plugin may
 }
 
 // WriteMsg implements dns.ResponseWriter. Signatures follow what they sign, so that an

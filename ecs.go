@@ -13,9 +13,9 @@ const (
 	familyIPv6 = 2
 )
 
-// clientSubnet returns the client-subnet option of a query, nil where it has
+// clientSubnet returns the client-subnet option of a query, nil if it has
 // none, and the address in it; addr is not valid where the source length is 0,
-// by which the client asks not to be located. ok is false where the option is
+// by which the client asks not to be located. ok is false if the option is
 // malformed: the query gets FORMERR (RFC 7871 §7.1.2, rule 3.6).
 func clientSubnet(r *dns.Msg) (sub *dns.EDNS0_SUBNET, addr netip.Addr, ok bool) {
 	opt := r.IsEdns0()

@@ -85,10 +85,10 @@ type lookup struct {
 	zone     string
 	subnet   *dns.EDNS0_SUBNET
 	client   netip.Addr // the subnet's address, or the transport's
-	// subnetLocated is true where client comes from the subnet; unlocated is true
+	// subnetLocated is true if client comes from the subnet; unlocated is true
 	// where nobody can tell where that is.
 	subnetLocated, unlocated bool
-	// stale is true where the answer may come from the state on disk.
+	// stale is true if the answer may come from the state on disk.
 	stale bool
 	// recursed and cut are RA and TC of what onward has added.
 	recursed, cut bool
@@ -159,7 +159,7 @@ func (k *Kuadrant) covers(name string) bool {
 	return ok
 }
 
-// closest returns what is known of the zone that name lies in, the longest of several; ok is false where there is none.
+// closest returns what is known of the zone that name lies in, the longest of several; ok is false if there is none.
 func closest[V any](zones map[string]V, name string) (v V, ok bool) {
 	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
 		if v, ok = zones[name[off:]]; ok {
@@ -170,7 +170,7 @@ func closest[V any](zones map[string]V, name string) (v V, ok bool) {
 	return v, ok
 }
 
-// zone returns the zone that answers for name, nil where the block has none: the
+// zone returns the zone that answers for name, nil if the block has none: the
 // longest match, but for DS the one above the cut, where it is served too (RFC
 // 4035 §3.1.4.1).
 func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *records.Zone {
@@ -258,7 +258,7 @@ func shorten(m *dns.Msg, opt *dns.OPT, size int) {
 	m.Compress = false
 }
 
-// referredTo returns the zone that a reply refers to other servers for; "" where it is
+// referredTo returns the zone that a reply refers to other servers for; "" if it is
 // no referral, nor ends in one.
 func referredTo(m *dns.Msg) string {
 	if len(m.Ns) == 0 || m.Ns[0].Header().Rrtype != dns.TypeNS {

@@ -28,7 +28,7 @@ type Kuadrant struct {
 	// geoip is CoreDNS's plugin of that name in the same server block, nil where
 	// there is none.
 	geoip metadata.Provider
-	// signing is CoreDNS's dnssec plugin in the same server block, nil where there is
+	// signing is CoreDNS's dnssec plugin in the same server block, nil if there is
 	// none.
 	signing *signing
 	// ahead are the zones of which secondaries know more than there is.

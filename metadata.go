@@ -102,7 +102,7 @@ const (
 )
 
 // geoipLocator returns what finds the client of l through CoreDNS's geoip plugin
-// (rule 3.5), nil where that has found nothing.
+// (rule 3.5), nil if that has found nothing.
 //
 // The plugin locates the transport's address, or with its option edns-subnet
 // that of the query's client subnet, and does not tell which it was. For a

@@ -130,7 +130,7 @@ func (n *notifier) run(ctx context.Context) {
 }
 
 // look finds what has changed, and begins to tell it where its time has come. It returns
-// how long to wait for more; ok is false where nothing is due at any time.
+// how long to wait for more; ok is false if nothing is due at any time.
 func (n *notifier) look(now time.Time) (wait time.Duration, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -311,7 +311,7 @@ type notTaken struct {
 	answer  bool // one came, and says no
 }
 
-// note takes in what a NOTIFY has ended with, nil where all have taken it. It counts
+// note takes in what a NOTIFY has ended with, nil if all have taken it. It counts
 // failures, and returns what is to be logged: the addresses for which that begins, and
 // those for which all of it has ended.
 func (r refusers) note(about refusal, err error) (begun []notTaken, ended []string) {

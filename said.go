@@ -26,7 +26,7 @@ type said struct {
 	since                                 marks // what console.Server.Since has
 	failing                               marks // hosts that fail open
 	faulty                                marks // objects that are not served in full
-	// ask begins a command that asks this server; nil or "" where nobody can say.
+	// ask begins a command that asks this server; nil or "" if nobody can say.
 	ask atomic.Pointer[string]
 	// overrides are those that were looked through last, and begun is true once it was said what was read. Only the compiling
 	// goroutine uses them.

@@ -190,7 +190,7 @@ type server struct {
 	news     *news
 	started  time.Time
 	notifier *notifier      // tells secondaries of changes
-	console  *consoleServer // nil where the Corefile says nothing of one
+	console  *consoleServer // nil if the Corefile says nothing of one
 	shown    engine.Console // what it was made of
 	// blocks are those of the Corefile that is in force; nil before the first.
 	blocks atomic.Pointer[serverBlocks]
@@ -206,7 +206,7 @@ type serverBlocks struct {
 	signings []*signing
 	// listeners are the transfer plugins.
 	listeners []*listening
-	// ask begins a command that asks the first server block; "" where that speaks no plain DNS.
+	// ask begins a command that asks the first server block; "" if that speaks no plain DNS.
 	ask string
 }
 

@@ -13,12 +13,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// MaxGuard is the longest time that the property guard takes: whoever wants to wait longer wants another thing.
+// MaxGuard is the longest duration that the property guard accepts.
 const MaxGuard = 24 * time.Hour
 
 // Block is what one directive says about its own server block.
 type Block struct {
-	// Zones are those that the block answers for, in lower case with a final dot. ZonesWritten is false where they come from
+	// Zones are those that the block answers for, in lower case with a final dot. ZonesWritten is false if they come from
 	// the server block's key.
 	Zones        []string
 	ZonesWritten bool

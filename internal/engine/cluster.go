@@ -18,7 +18,7 @@ type cluster struct {
 	kinds [api.NumKinds]kindState
 	// identity is that of the source that names the cluster, or the one that the state on disk has.
 	identity string
-	// bySecret is true where Secrets name the cluster, and no line of the Corefile.
+	// bySecret is true if Secrets name the cluster, and no line of the Corefile.
 	bySecret bool
 	// awaits are the feeds that have to list what the cluster has until it goes: they read in its place.
 	awaits []*feed
@@ -29,7 +29,7 @@ type cluster struct {
 
 // kindState says where the objects of one kind of a cluster come from.
 type kindState struct {
-	from *feed // that answers; nil where what was known last stands in
+	from *feed // that answers; nil if what was known last stands in
 	part *feed // that has listed some of it, or tells what changes, while that stands in
 	// origin says where the objects come from: of which server, and how they are selected there.
 	origin string

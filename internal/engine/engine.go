@@ -76,7 +76,7 @@ func (deaf) FailOpen(_, _ string)                                        {}
 func (deaf) Checked(_ *health.Target, _ health.Outcome, _ time.Duration) {}
 func (deaf) Found(_ *health.Target, _, _ health.Word)                    {}
 
-// New returns an engine that does not know yet what it is to do. tell may be nil.
+// New returns an engine without settings. tell may be nil.
 func New(log Logger, tell Listener) *Engine {
 	if tell == nil {
 		tell = deaf{}
@@ -142,7 +142,7 @@ func (b bell) ring() {
 	}
 }
 
-// wait returns a while after the bell has been rung, and not before a time; false where ctx has ended.
+// wait returns a while after the bell has been rung, and not before a time; false if ctx has ended.
 func (b bell) wait(ctx context.Context, while time.Duration, before time.Time) bool {
 	select {
 	case <-ctx.Done():

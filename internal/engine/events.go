@@ -76,7 +76,7 @@ func toldOf(snap *records.Snapshot, key string) iter.Seq2[records.Object, string
 	}
 }
 
-// whose names the first of the objects that a target is of; "" where it is one of o's.
+// whose names the first of the objects that a target is of; "" if it is one of o's.
 func whose(own map[records.Object]bool, o records.Object) string {
 	if own[o] || len(own) == 0 {
 		return ""
@@ -91,7 +91,7 @@ func whose(own map[records.Object]bool, o records.Object) string {
 	return text
 }
 
-// failOpenEvent tells the owner of a host that it fails open for some, "" where it does not
+// failOpenEvent tells the owner of a host that it fails open for some, "" if it does not
 // any more.
 func (e *Engine) failOpenEvent(host, whom string) {
 	snap := e.Snapshot()

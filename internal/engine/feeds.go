@@ -20,7 +20,7 @@ type feed struct {
 	source         source.Source
 	stats          *source.Stats
 	pools          api.Pools
-	writer         *controller.Writer // nil where nothing is written
+	writer         *controller.Writer // nil if nothing is written
 	writesRegistry bool               // the writer keeps the registry and serials, and runs from the beginning
 	extra          bool               // a cluster of the Corefile beside the main one
 	of             *source.Remote     // what the Secret says; nil for a line of the Corefile
@@ -33,8 +33,8 @@ type feed struct {
 	uid     string
 	last    *api.Cluster       // what the source has published last; nil before that
 	written chan struct{}      // closed once the writer has ended; nil before it was let run
-	cancel  context.CancelFunc // ends the source; nil where it does not run
-	unwrite context.CancelFunc // ends the writer; nil where it does not run
+	cancel  context.CancelFunc // ends the source; nil if it does not run
+	unwrite context.CancelFunc // ends the writer; nil if it does not run
 }
 
 // feedSettings say how a feed reads and writes. Feeds with equal ones are the same: a reload lets the first go on.

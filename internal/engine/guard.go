@@ -56,7 +56,7 @@ type guarded struct {
 type absence struct {
 	since time.Time // when it vanished; of one that is held, when that was decided
 	held  bool
-	// gateway is what is served of a Gateway that lost its status; nil where the object is missing.
+	// gateway is what is served of a Gateway that lost its status; nil if the object is missing.
 	gateway *api.Gateway
 }
 

@@ -29,7 +29,7 @@ func ownNamespace() string {
 	return ""
 }
 
-// openGeo opens what finds clients; nil where the Corefile names nothing.
+// openGeo opens what finds clients; nil if the Corefile names nothing.
 func openGeo(cfg *Options, log Logger) (*geo.DB, error) {
 	if len(cfg.GeoIP) == 0 && cfg.Nets == "" {
 		return nil, nil

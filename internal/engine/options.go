@@ -17,7 +17,7 @@ const PluginName = "kuadrant"
 // LocalCluster is the name of the cluster whose API server is watched; no other cluster has it.
 const LocalCluster = "local"
 
-// Place is where something stands in a Corefile: file:line.
+// Place is a position in a Corefile: file:line.
 type Place string
 
 // Errorf returns an error that reads as those of CoreDNS's own parser do.
@@ -25,9 +25,8 @@ func (p Place) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s - Error during parsing: %w", p, fmt.Errorf(format, args...))
 }
 
-// Options is what all kuadrant directives of one Corefile say about the process. A setting stands in one block, or is equal
-// wherever it stands. The zero Options is a Corefile that says nothing. Paths are those of the Corefile, relative ones joined
-// to the directive root.
+// Options has the process-wide settings of all kuadrant directives of one Corefile. A setting is in one block, or equal in
+// every block that has it. The zero Options is that of an empty Corefile. Relative paths are joined to the directive root.
 type Options struct {
 	// Kubeconfig says how to reach the main cluster; zero for the pod's service account, else the environment's KUBECONFIG.
 	Kubeconfig Kubeconfig
@@ -44,14 +43,14 @@ type Options struct {
 	// for none.
 	GeoIP []string
 	Nets  string
-	// Lent is true where CoreDNS's geoip plugin finds clients (rule 3.5).
+	// Lent is true if CoreDNS's geoip plugin finds clients (rule 3.5).
 	Lent bool
 	// Override is the operator's file of overrides, and State the directory of what is kept on disk; "" for none.
 	Override, State string
 	Console         Console
 	// Guard is how long mass removals are held back, from 0, which is off, to 24 h; nil for the default, 5 minutes.
 	Guard *time.Duration
-	// ProbesOff is true where targets are not checked from here.
+	// ProbesOff is true if targets are not checked from here.
 	ProbesOff bool
 	// ProbeDeny and ProbeAllow are sorted prefixes where checks may not and may go; nil for the defaults.
 	ProbeDeny, ProbeAllow []netip.Prefix
@@ -105,7 +104,7 @@ type Writing struct {
 	Lease      string // its name; "" is the default
 }
 
-// At returns where a property, or what else has a place, stands first; "" for nowhere.
+// At returns the first place of a property, or of another key; "" for none.
 func (o *Options) At(what string) Place { return o.places[what] }
 
 // Note keeps where something stands, unless it stood somewhere before.

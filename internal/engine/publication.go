@@ -12,8 +12,9 @@ import (
 
 // What others see of an engine. Any goroutine may call these.
 
-// Publication is a snapshot, nil for none, with when it was made, and the names of the clusters of which something in it
-// comes from the state on disk, and of those that Secrets name. All change at once: no answer from there goes out as a fresh one.
+// Publication is a snapshot, nil for none, with the time at which it was made, the names of the clusters that are answered in
+// part from the state on disk, and those of the clusters that Secrets name. All of it changes at once, so that no answer from
+// the state goes out as a fresh one.
 type Publication struct {
 	Snapshot            *records.Snapshot
 	FromState, bySecret []string
@@ -27,16 +28,16 @@ func (p *Publication) Stale() bool { return len(p.FromState) > 0 }
 // Current returns what queries are answered from.
 func (e *Engine) Current() *Publication { return e.now.Load() }
 
-// Snapshot returns the newest snapshot; nil where nothing is known.
+// Snapshot returns the newest snapshot; nil before the first.
 func (e *Engine) Snapshot() *records.Snapshot { return e.now.Load().Snapshot }
 
 // Ended reports whether the engine was stopped: nothing is published any more.
 func (e *Engine) Ended() bool { return e.ended.Load() }
 
-// Locator returns what finds clients; nil where the Corefile names no database.
+// Locator returns what locates clients; nil if the Corefile names no database.
 func (e *Engine) Locator() *geo.DB { return e.settings().locator }
 
-// Prober returns what checks targets; nil where the Corefile turns that off.
+// Prober returns what checks targets; nil if the Corefile turns checks off.
 func (e *Engine) Prober() *health.Prober { return e.settings().prober }
 
 // Selection returns which objects are read.
@@ -53,10 +54,10 @@ func (e *Engine) Held() []HeldZone {
 	return nil
 }
 
-// FailingOpen returns for whom hosts fail open, by host. It must not be changed.
+// FailingOpen returns the clients that a host fails open for, by host. It must not be changed.
 func (e *Engine) FailingOpen() map[string]string { return *e.failing.open.Load() }
 
-// StateWritten returns when the state on disk was written, zero where this server has not; kept is false where none is kept.
+// StateWritten returns when this server last wrote the state on disk, zero for never; kept is false without a state.
 func (e *Engine) StateWritten() (at time.Time, kept bool) {
 	k := e.settings().state
 	if k == nil {

@@ -17,11 +17,9 @@ type readiness struct {
 	probing atomic.Pointer[time.Time]
 }
 
-// Ready reports whether there is something to answer from: of every cluster a kind
-// that names come from is listed, or known not to be installed, or objects of one
-// are known. A source that may read nothing leaves nothing to answer but SERVFAIL,
-// and a process that takes over from one that answers must not look as good (rule
-// 7.4). Once true, it stays so: what is known stays.
+// Ready reports whether there is something to answer from: every cluster has listed a kind that holds names, or knows that it
+// is not installed, or has objects of one. A source without rights can only answer SERVFAIL, and must not look as good as the
+// process that it replaces (rule 7.4). Once true, it stays true.
 func (e *Engine) Ready() bool {
 	p := e.Current()
 	if p.Snapshot == nil || e.answers.Load() {

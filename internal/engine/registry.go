@@ -16,7 +16,7 @@ import (
 // serials of zones without a Zone (rule 6.7). The zero registry is that of an engine without a writer. Any goroutine may use it.
 type registry struct {
 	mu sync.Mutex // guards what follows
-	// writer is the elected one that keeps it, nil where nobody does, and cluster the one in which it does.
+	// writer is the elected one that keeps it, nil if nobody does, and cluster the one in which it does.
 	writer  *controller.Writer
 	cluster string
 	// told is true once it is known what is kept, or that it cannot be read; newest is what

@@ -23,12 +23,12 @@ type settings struct {
 	guard     *time.Duration // Options.Guard, or its default; nil leaves it as it is
 	feeds     []*feed        // the lines of the Corefile that name clusters
 	secrets   secretsConfig
-	locator   *geo.DB        // nil where the Corefile names no database
+	locator   *geo.DB        // nil if the Corefile names no database
 	handed    *geo.DB        // Options.Locator
-	prober    *health.Prober // nil where the Corefile turns that off
+	prober    *health.Prober // nil if the Corefile turns that off
 	probing   []any          // what it was made of
-	override  *overrideFile  // nil where the Corefile names none
-	state     *stateWriter   // nil where the Corefile says nothing of one
+	override  *overrideFile  // nil if the Corefile names none
+	state     *stateWriter   // nil if the Corefile says nothing of one
 	parts     Parts          // what else runs
 }
 
@@ -55,7 +55,7 @@ func (e *Engine) Configure(cfg *Options, more Parts) error {
 	return nil
 }
 
-// Load puts in force what a Corefile says, and reads and runs nothing: whoever calls it publishes what is answered from.
+// Load puts the settings of a Corefile in force. It reads and runs nothing; the caller publishes the next snapshot.
 func (e *Engine) Load(cfg *Options) error {
 	s, err := e.prepare(cfg)
 	if err == nil {

@@ -63,7 +63,7 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	return nil
 }
 
-// newFeed returns what reads a cluster at its API server, and writes to it. writesRegistry is true where the cluster has the registry and
+// newFeed returns what reads a cluster at its API server, and writes to it. writesRegistry is true if the cluster has the registry and
 // serials in its ConfigMaps.
 func (e *Engine) newFeed(name string, config *rest.Config, sel source.Selection, as Writing, writesRegistry bool) (*feed, error) {
 	w, err := e.newWriter(as, name, config, sel.Policies != nil, writesRegistry)

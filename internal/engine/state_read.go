@@ -18,7 +18,7 @@ type stateRead struct {
 	// unused are clusters that nothing of the Corefile reads. The state keeps them until
 	// all that are read have been listed: a mistake in the Corefile must not cost it.
 	unused []statefile.Cluster
-	// killed is true where the server that wrote the state has not stopped as it should.
+	// killed is true if the server that wrote the state has not stopped as it should.
 	killed bool
 	// place is Contents.Place.
 	place string

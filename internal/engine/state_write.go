@@ -26,17 +26,17 @@ type stateWriter struct {
 	of   *Engine
 	dir  string
 	wake bell
-	// written is when the file was, in nanoseconds since 1970; 0 where this engine has not
+	// written is when the file was, in nanoseconds since 1970; 0 if this engine has not
 	// written it.
 	written atomic.Int64
 
 	next    time.Time // when it may be written again
 	started bool      // all that is read was in the state once, or has had its time
-	failing string    // why it could not be written the last time; "" where it could
+	failing string    // why it could not be written the last time; "" if it could
 	left    []string  // the objects that were left out the last time
 }
 
-// openState returns what writes the state, and makes its directory, where the Corefile has one; nil where not.
+// openState returns what writes the state, and makes its directory, where the Corefile has one; nil if not.
 func (e *Engine) openState(cfg *Options) (*stateWriter, error) {
 	if cfg.State == "" {
 		return nil, nil

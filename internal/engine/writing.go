@@ -32,7 +32,7 @@ func (w Writing) complete(context string) Writing {
 	return w
 }
 
-// newWriter returns what writes to a cluster; nil where nothing is to be written. writesRegistry is true where owners and serials are kept
+// newWriter returns what writes to a cluster; nil if nothing is to be written. writesRegistry is true if owners and serials are kept
 // in ConfigMaps of the cluster.
 func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected, writesRegistry bool) (*controller.Writer, error) {
 	if as.Mode == "off" {
@@ -166,11 +166,11 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 type says struct {
 	snap    *records.Snapshot
 	cluster *api.Cluster
-	// lastCheck returns when the last check of a target ended; nil where nothing is checked.
+	// lastCheck returns when the last check of a target ended; nil if nothing is checked.
 	lastCheck func(key string) time.Time
 }
 
-// SaysOf returns what there is to say of a cluster; nil where nothing is known of it, or where
+// SaysOf returns what there is to say of a cluster; nil if nothing is known of it, or where
 // it comes from the state on disk.
 func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
 	c := snap.ObjectsOf(cluster)
