@@ -40,7 +40,7 @@ type Provision struct {
 // maxProviders is how many Secrets of one policy count: the first ones by name.
 const maxProviders = 100
 
-// ProvidersOf returns the providers of a policy of a cluster for a Gateway; nil if they narrow nothing.
+// ProvidersOf returns the DNS providers of a cluster's policy for a Gateway; nil if they narrow nothing.
 func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *Provision {
 	pr := Provision{zones: zones, opt: opt, in: in, policy: p, registry: registry}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
@@ -277,8 +277,8 @@ func (t *Target) provide(pr *Provision, p *api.DNSPolicy, host, listener string)
 	return pr.last, true
 }
 
-// WithProviders returns a policy's verdict with what is said of the providers that its hosts
-// are published through. That is made where somebody asks: most have no more to say.
+// WithProviders returns a policy's verdict with the conditions of the providers that its hosts are published through. It is
+// made on demand: most policies have none.
 func (t *Target) WithProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)

@@ -11,10 +11,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// MayPublish returns what keeps an object of a namespace from publishing data of a type at
-// name, which lies in the zone; nil for nothing (rule 5.1). The closest Zone's delegations
-// decide for every kind of object; without a Zone the Corefile does. The administering
-// namespace needs neither, but for the data that make a host.
+// MayPublish returns what keeps an object of a namespace from publishing data of a type at a name of the zone; nil for nothing
+// (rule 5.1). The delegations of the closest Zone decide for every kind of object; without a Zone the Corefile does. The
+// administering namespace needs neither, except for the data of a host.
 func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem {
 	if at.Unread != nil {
 		return at.UnreadZone()

@@ -28,8 +28,8 @@ type Record struct {
 	Problem *Problem
 }
 
-// PlaceRecord decides where a Record lies and what it says (rules 5.1, 6.2, 6.3 and
-// 6.9). What other objects there are at its name does not matter here.
+// PlaceRecord decides at which name a Record is, and what its data are (rules 5.1, 6.2, 6.3 and 6.9), whatever other objects
+// have that name.
 func PlaceRecord(s *Zones, rec *api.Record, opt *Options) *Record {
 	r := &Record{Record: rec}
 	if r.Problem = r.findName(s); r.Problem != nil {

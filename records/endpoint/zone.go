@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Zone is one served zone: who says what is in it (rule 6.1).
+// Zone is one served zone: its settings in the Corefile, and its Zone object, nil for none (rule 6.1).
 type Zone struct {
 	// Origin is its name, in lower case with a final dot.
 	Origin string

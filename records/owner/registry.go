@@ -104,8 +104,9 @@ func delegatingLast(contenders []*endpoint.Contender) []*endpoint.Contender {
 	return endpoint.LiveFirst(contenders, yields, (*endpoint.Contender).Contention)
 }
 
-// Vacancy returns what stands for the owner on record of a host where neither it nor another object of its namespace is among
-// contenders, those on the host: nobody else has the host before the line goes, 30 s later. It is nil if there is no such line.
+// Vacancy returns the placeholder for the owner on record of a host if neither that nor another object of its namespace is
+// among contenders, those on the host: no other namespace has the host before the line goes, 30 s later. It is nil if there is
+// no such line.
 func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpoint.Contender {
 	if r.empty() {
 		return nil

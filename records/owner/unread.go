@@ -60,7 +60,7 @@ func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
 	return true, true
 }
 
-// AllRead reports whether every object is known that may be an owner on record, of every cluster.
+// AllRead reports whether all objects are known that may be owners on record, of every cluster.
 func AllRead(in *api.Objects) bool {
 	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
 		for k, l := range c.Listings {

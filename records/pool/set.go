@@ -7,7 +7,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Data is what a name of a host is answered with: a *Set where there is nothing to choose, or a *View of a Pool.
+// Data is what a name of a host is answered with: a *Set if there is nothing to choose, or a *View of a Pool.
 type Data interface {
 	// Inner reports whether the name is at or below klb.H' (rule 7.5).
 	Inner() bool

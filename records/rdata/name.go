@@ -103,8 +103,8 @@ func Target(text string) (string, error) {
 	return strings.ToLower(name) + ".", nil
 }
 
-// Canonical returns the one spelling that a name has in snapshots: lower case, with a final dot, and escapes as they are
-// where a query is read (RFC 1035 §5.1). Unlike Host it takes every name that DNS has.
+// Canonical returns the one spelling of a name in snapshots: lower case, with a final dot, and with escapes as in a query (RFC
+// 1035 §5.1). Unlike Host it accepts every name that DNS has.
 func Canonical(text string) (string, error) {
 	full := dns.Fqdn(text)
 	if !dns.IsFqdn(full) { // the last dot is part of a label
@@ -142,7 +142,7 @@ func Below(origin, relative string) (string, error) {
 	return Canonical(relative + "." + strings.TrimSuffix(origin, "."))
 }
 
-// Relative returns name without origin, in which it lies; "" for origin itself.
+// Relative returns name without origin, which contains it; "" for origin itself.
 func Relative(origin, name string) string {
 	if origin == "." {
 		return strings.TrimSuffix(name, ".")

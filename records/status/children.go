@@ -31,8 +31,7 @@ func (s *View) Children(cluster string, of api.Ref) []api.Child {
 	return p.all
 }
 
-// Existing returns which children of an object there are, whoever wants them: those that are
-// not among Children are to be deleted. They are in no order.
+// Existing returns the children that an object has, in no order. Those that are not among Children are to be deleted.
 func (s *View) Existing(cluster string, of api.Ref) (all []api.Ref) {
 	for _, c := range s.Clusters {
 		if c.Name != cluster {

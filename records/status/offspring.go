@@ -63,7 +63,7 @@ func probeChildKey(p *api.HealthCheckProbe) string {
 	return parentKey(of) + p.BareName()
 }
 
-// Record puts a DNSRecord in place of old, one of them nil if it has come or gone.
+// Record replaces the DNSRecord old, one of them nil if it has come or gone.
 func (e OffspringEdit) Record(old, r *api.DNSRecord) {
 	if old != nil {
 		if key := recordKey(old); key != "" {
@@ -77,7 +77,7 @@ func (e OffspringEdit) Record(old, r *api.DNSRecord) {
 	}
 }
 
-// Probe puts a probe in place of old, one of them nil if it has come or gone.
+// Probe replaces the probe old, one of them nil if it has come or gone.
 func (e OffspringEdit) Probe(old, p *api.HealthCheckProbe) {
 	if old != nil {
 		if key := probeChildKey(old); key != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// Sharer is one of the objects that have a host together, and what it says of the host as a whole (rule 5.6).
+// Sharer is one of the objects that share a host, with its settings for the host as a whole (rule 5.6).
 type Sharer struct {
 	Object
 	// DefaultGeo is the code that a policy names as the default; "" for none.

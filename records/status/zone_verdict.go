@@ -124,7 +124,7 @@ func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 	}
 }
 
-// ParentOf returns the namespace/name of the Zone that a Record lies in; "" for none.
+// ParentOf returns the namespace/name of the Zone that contains a Record; "" for none.
 func (s *View) ParentOf(r *endpoint.Record) string {
 	if r.RR == nil {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Delta is what one generation of a zone differs in from the one before it (RFC 1995 §4).
-// It is immutable: nobody may change its records either.
+// Delta is the difference between one generation of a zone and the one before (RFC 1995 §4). It is immutable, and so are its
+// records.
 type Delta struct {
 	Old, New       *dns.SOA
 	Removed, Added []dns.RR

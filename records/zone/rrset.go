@@ -165,8 +165,8 @@ func (at *Others) stranger(r *endpoint.Record) *endpoint.Problem {
 	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.By.Owns("the name", &r.Record.Meta))
 }
 
-// First returns the first of some Records that the name may belong to: of the namespace that has it, or of any where none
-// is known to have it. nil for none.
+// First returns the first of some Records that may have the name: of the namespace that has it, or of any if none is known to.
+// nil for none.
 func (at *Others) First(records []*endpoint.Record) *endpoint.Record {
 	i := slices.IndexFunc(records, func(r *endpoint.Record) bool {
 		return !r.Beside && !(r.Bound && owner.Strange(at.Above, &r.Record.Meta)) && (at.By == nil || r.Record.SameNamespace(at.By.By))

@@ -111,7 +111,7 @@ func (z *Zone) othersBy(n *Node, names getter[*Node], t *trees) Others {
 	}
 }
 
-// Ownership says whose a name is that has Records; the fields are those of Others.
+// Ownership is who owns a name that has Records; the fields are those of Others.
 type Ownership struct {
 	Owner, By *endpoint.Contender
 	Alias     bool
