@@ -15,7 +15,7 @@ import (
 // WatchNamespaces is the environment's form of the property namespaces: a list with commas.
 const WatchNamespaces = "WATCH_NAMESPACES"
 
-// Check completes o from the environment, and fails where the whole Corefile cannot work.
+// Check completes o from the environment. It returns an error if the whole Corefile cannot work.
 func Check(o *engine.Options) error {
 	if sel := &o.Selection; sel.Namespaces == nil {
 		names := strings.FieldsFunc(os.Getenv(WatchNamespaces), func(r rune) bool { return r == ',' || r == ' ' })

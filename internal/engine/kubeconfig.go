@@ -17,7 +17,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
-// NamespaceFile is where a pod finds the name of its namespace; tests have it elsewhere.
+// NamespaceFile is the file that has the namespace of the pod; tests change it.
 var NamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // ownNamespace returns the namespace of the pod that this process runs in; "" elsewhere.

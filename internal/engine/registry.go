@@ -62,8 +62,8 @@ func (r *registry) note(owners, serials []string) {
 	}
 }
 
-// TakeKept takes in what a writer keeps now, and has it compiled, unless another one is expected to. While nobody answers who
-// would know, what is known from elsewhere goes on.
+// TakeKept takes what a writer keeps now, and has it compiled, unless other values are expected. While no API server answers
+// that would know them, values from elsewhere stay.
 func (e *Engine) TakeKept(from *controller.Writer, kept controller.Kept) {
 	r := &e.registry
 	r.mu.Lock()
