@@ -47,11 +47,11 @@ func TestCompareKnot(t *testing.T) {
 	for _, want := range []string{
 		"shop.k.example.com A: other addresses, for 10.89.200.0/24 (US, GEO-NA)\n  here   198.51.100.10 (TTL 60)\n  there  " +
 			"192.0.2.10, 192.0.2.11 (TTL 300)\n",
-		"the other server ignores the client's network",
+		"the other server returns no client subnet",
 		"192.0.2.10, 192.0.2.11 there: of v5128t-1prjov.klb.shop.k.example.com (GEO-EU, DNSPolicy shop/shop in cluster eu), which is " +
 			"not taken here: another member is closer: same continent",
 		"checked.k.example.com A: does not exist there",
-		addr + " ignores the client's network",
+		addr + " returns no client subnet",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)

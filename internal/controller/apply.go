@@ -57,7 +57,8 @@ func path(ref api.Ref, apiVersion, subresource string) string {
 	return p
 }
 
-// apply sends a write by server-side apply. Its watch tells what has become of the object.
+// apply sends a write by server-side apply. Its watch tells what has become of the object. What others own is left to them, but for
+// the condition of a Gateway: it is kuadrant-operator's, which is not at work where this is written, and nobody can release it.
 func (w *Writer) apply(ctx context.Context, p *write) error {
 	value, err := plain(p.value)
 	if err != nil {
@@ -67,6 +68,7 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 		return err
 	}
 	for {
+		lacked := w.lacks.of(p)
 		w.lacks.drop(p, value)
 		err := w.applyOnce(ctx, p, value)
 		field, ok := undeclared(err, p.field)
@@ -77,9 +79,10 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 			return err
 		}
 		// A CRD of somebody else, which does not know all that ours does.
-		if !w.lacks.add(p, field) {
+		if slices.Contains(lacked, field) {
 			return err
 		}
+		w.lacks.add(p, field)
 	}
 }
 
@@ -105,7 +108,8 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	}
 	err = w.send(ctx, func(ctx context.Context) error {
 		return w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
-			Param("fieldManager", FieldManager).MaxRetries(0).Body(text).Do(ctx).Error() // which reads the server's words
+			Param("fieldManager", FieldManager).Param("force", fmt.Sprint(p.ref.Kind == api.KindGateway)).
+			MaxRetries(0).Body(text).Do(ctx).Error() // which reads the server's words
 	})
 	if err != nil {
 		if p.uid == "" {
@@ -192,19 +196,18 @@ func (l *lacks) drop(p *write, value any) {
 	}
 }
 
-// add notes one more field; ok is false where that cannot help.
-func (l *lacks) add(p *write, field string) (ok bool) {
+// add notes one more field, which another write may have noted meanwhile.
+func (l *lacks) add(p *write, field string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := l.fields[p.form()]
 	if slices.Contains(all, field) {
-		return false
+		return
 	}
 	if l.fields == nil {
 		l.fields = make(map[string][]string)
 	}
 	l.fields[p.form()] = append(slices.Clip(all), field)
-	return true
 }
 
 // clear forgets what was lacking: another version of a CRD may have it.

@@ -3,9 +3,11 @@ package controller
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -148,4 +150,41 @@ func TestWantedAgainIsNotUndone(t *testing.T) {
 	if classify(err) != undoing {
 		t.Errorf("that somebody deletes it is not seen: %v", err)
 	}
+}
+
+// TestFieldThatTheCRDLacks: the CRD that is installed, an operator's, lacks a field. Several writes find that out at a time, and each
+// goes on without it.
+func TestFieldThatTheCRDLacks(t *testing.T) {
+	var both sync.WaitGroup
+	both.Add(2)
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		rw.Header().Set("Content-Type", "application/json")
+		if !strings.Contains(string(body), "zoneID") {
+			_, _ = rw.Write(body)
+			return
+		}
+		both.Done()
+		both.Wait()
+		rw.WriteHeader(http.StatusInternalServerError)
+		_ = json.NewEncoder(rw).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusInternalServerError,
+			Message: "failed to create typed patch object: .spec.zoneID: field not declared in schema",
+		})
+	}))
+	t.Cleanup(srv.Close)
+	w, _ := unreachable(t, func(o *Options) { o.Config, o.QPS, o.Burst = &rest.Config{Host: srv.URL}, 1000, 1000 })
+	now := time.Now()
+	w.lease.renewed.Store(&now)
+	var writes sync.WaitGroup
+	for _, name := range []string{"ns/a", "ns/b"} {
+		writes.Go(func() {
+			p := &write{ref: api.Ref{Kind: api.KindDNSRecord, Name: name}, apiVersion: "kuadrant.io/v1alpha1", field: "spec", settled: name}
+			p.value = map[string]any{"rootHost": "a.example.com", "zoneID": "example.com"}
+			if err := w.apply(t.Context(), p); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	writes.Wait()
 }

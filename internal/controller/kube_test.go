@@ -280,7 +280,7 @@ spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}}
 // versions are those in which tests read and write.
 var versions = map[string]string{
 	"DNSPolicy": "kuadrant.io/v1", "DNSRecord": "kuadrant.io/v1alpha1", "DNSHealthCheckProbe": "kuadrant.io/v1alpha1",
-	"Lease": "coordination.k8s.io/v1", "Event": "v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
+	"Gateway": "gateway.networking.k8s.io/v1", "Lease": "coordination.k8s.io/v1", "Event": "v1", "CustomResourceDefinition": "apiextensions.k8s.io/v1",
 }
 
 // all is the admin's client for the objects of a kind in r's namespace.

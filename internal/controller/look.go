@@ -49,8 +49,10 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 		return nil
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
-		w.told.once("other "+ref.Kind.String(),
-			"%s %s: %s writes its status; leaving it, and others like it, to that controller", ref.Kind, ref.Name, other)
+		if w.others.atWork() == "" { // else that has been said
+			w.told.once("other "+ref.Kind.String(), "%s %s: %s wrote its status; leaving it, and others like it. "+
+				"If that controller is gone for good, release them: docs/write-back.md", ref.Kind, ref.Name, other)
+		}
 		return nil
 	}
 	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {

@@ -177,9 +177,9 @@ func (o *others) set(text string) {
 	case text == before:
 		return
 	case text == "":
-		o.w.told.info("%s has stopped; this replica now writes its objects", before)
+		o.w.told.info("%s has stopped; this replica now writes its objects, but for the statuses that it wrote", before)
 	default:
-		message := text + " runs in this cluster; leaving DNSRecords, and the conditions of policies and DNSRecords, to it"
+		message := text + " runs in this cluster; leaving DNSPolicies, Gateways, DNSRecords and probes to Kuadrant's operators"
 		o.w.told.warn("%s", message)
 		o.w.lease.event("OtherController", message)
 	}

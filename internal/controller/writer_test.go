@@ -294,7 +294,7 @@ spec: {holderIdentity: operator, leaseDurationSeconds: 15, renewTime: "2020-01-0
 	}
 	// Bug B2: what docs/write-back.md says gives the policy free.
 	text, err := os.ReadFile(filepath.Join(kubetest.ModuleRoot(), "docs", "write-back.md"))
-	release := regexp.MustCompile(`(?m)^\$ kubectl patch dnspolicy NAME --subresource=status --type=merge -p '(.*)'$`).FindSubmatch(text)
+	release := regexp.MustCompile(`kubectl patch dnspolicy -n \$ns \$name --subresource=status --type=merge -p '([^']*)'`).FindSubmatch(text)
 	if err != nil || release == nil {
 		t.Fatalf("docs/write-back.md has no command: %v", err)
 	}
@@ -320,5 +320,31 @@ func TestChildrenBesideFieldManager(t *testing.T) {
 	r.rests()
 	if o := r.record("gw-b"); o != nil {
 		t.Errorf("a DNSRecord was written for a policy whose status another controller writes: %s", o.GetName())
+	}
+}
+
+// TestGatewayConditionIsTakenOver: kuadrant-operator, which is gone, has written the condition on a Gateway, and nobody can release that
+// as the status of a policy.
+func TestGatewayConditionIsTakenOver(t *testing.T) {
+	r := alone(t, `
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw}
+spec: {gatewayClassName: c, listeners: [{name: a, port: 80, protocol: HTTP}]}
+`, nil)
+	affected := func(message string) gatewayStatus {
+		return gatewayStatus{Conditions: []metav1.Condition{{
+			Type: "kuadrant.io/DNSPolicyAffected", Status: "True", Reason: "Accepted", Message: message, LastTransitionTime: metav1.Now(),
+		}}}
+	}
+	o := r.patch("Gateway", "gw", "manager", `{"status":`+string(encoded(affected("by the operator")))+`}`, "status")
+	r.start()
+	until(t, "lead", r.leads)
+	err := r.w.apply(t.Context(), &write{
+		ref: api.Ref{Kind: api.KindGateway, Name: r.ns + "/gw"}, apiVersion: versions["Gateway"], uid: string(o.GetUID()),
+		version: o.GetResourceVersion(), subresource: "status", field: "status", value: affected("by us"),
+	})
+	if got := messageOf(r.get("Gateway", "gw"), "kuadrant.io/DNSPolicyAffected"); err != nil || got != "by us" {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 		"same by draw": {"geo", "A", "", "+GEO CNAME lb.example.net.; lb.example.net. A 192.0.2.3", ""},
 		"another place": {"geo", "A", "", "+geo A 198.51.100.1", "addresses|198.51.100.1 there: of |GEO-NA|not taken here: another member is " +
 			"closer: same continent|192.0.2.3 here: of |gets 25 % of these clients"},
-		"blind":                   {"geo", "A", "", "geo A 198.51.100.1", "addresses|ignores the client's network"},
+		"blind":                   {"geo", "A", "", "geo A 198.51.100.1", "addresses|returns no client subnet"},
 		"unknown":                 {"geo", "A", "", "+geo A 192.0.2.1; geo A 192.0.2.99", "addresses|192.0.2.99 there: no object here has it"},
 		"a part":                  {"one", "A", "", "one A 192.0.2.10", "addresses|192.0.2.11 here: of DNSPolicy n/one in cluster a"},
 		"alias there":             {"one", "A", "", "one CNAME lb.example.net.", "data|there it is an alias of lb.example.net"},

@@ -16,7 +16,7 @@ func (c *Comparison) Text() string {
 		t.difference(&c.Differences[i])
 	}
 	if c.Blind {
-		t.line("%s ignores the client's network (ECS); all its answers are for the address that these queries came from", c.Server)
+		t.line("%s returns no client subnet (ECS); all its answers may be for the address that these queries came from", c.Server)
 	}
 	if c.LastError != "" && !strings.Contains(c.Ended, c.LastError) {
 		t.line("last query without an answer: %s", c.LastError)

@@ -29,7 +29,7 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 	case DiffersAddresses:
 	}
 	if blind && len(choices(p.x)) > 0 {
-		why = append(why, "the other server ignores the client's network (ECS); it has answered for the address that this query came from")
+		why = append(why, "the other server returns no client subnet (ECS); it may have answered for the address that this query came from")
 	}
 	switch {
 	case kind == DiffersAddresses:
