@@ -154,7 +154,7 @@ func toAsk(now *records.Snapshot) string {
 // may be nil (rule 8.1).
 func (s *said) faults(before, now *records.Snapshot) {
 	type fault struct{ namespace, line string }
-	var all []fault
+	var all, others []fault
 	for _, r := range now.Changed() {
 		line := ""
 		if r.Verdict != nil {
@@ -175,7 +175,17 @@ func (s *said) faults(before, now *records.Snapshot) {
 		if n := len(r.Verdict.Records); n > 1 {
 			line += fmt.Sprintf("; %d hosts are affected", n)
 		}
-		all = append(all, fault{(&api.Meta{Name: r.Ref.Name}).Namespace(), line})
+		list := &all
+		if now.Elsewhere(r.Cluster, r.Ref) {
+			list = &others
+		}
+		*list = append(*list, fault{(&api.Meta{Name: r.Ref.Name}).Namespace(), line})
+	}
+	if len(others) > 1 { // nothing is wrong with them, and dns-operator may have thousands
+		others[0].line += fmt.Sprintf("; the same for %d more %s", len(others)-1, inspect.Plural(len(others)-1, "object"))
+	}
+	for _, f := range others[:min(1, len(others))] {
+		s.tell(&s.objects, "%s", f.line)
 	}
 	for p, problem := range now.ProbeProblems(newProbes(before, now)) {
 		all = append(all, fault{p.Namespace(), fmt.Sprintf("%s %s in cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)})

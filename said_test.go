@@ -131,6 +131,10 @@ func TestFaultsAreBounded(t *testing.T) {
 	if _, lines := compiled(t, nil, documents...); len(lines) != maxLines || !strings.Contains(strings.Join(lines[:2], "\n"), "ns/victim") {
 		t.Errorf("logged\n%s", strings.Join(lines, "\n"))
 	}
+	theirs := `, "providerRefs": [{"name": "x", "kind": "ExternalDNS"}]`
+	if _, lines := compiled(t, nil, policyJSON("a", theirs), policyJSON("b", theirs)); len(lines) != 1 || !strings.HasSuffix(lines[0], "for 1 more object") {
+		t.Errorf("logged of what others serve\n%s", strings.Join(lines, "\n"))
+	}
 	addresses := slices.Repeat([]string{`{"value": "not an address"}`}, 1000)
 	_, lines := compiled(t, nil, policyJSON("p", ""), gatewayJSON("p", `{"name": "l", "hostname": "a.example.com"}`, strings.Join(addresses, ",")))
 	if len(lines) != 1 || len(lines[0]) > maxText+100 {

@@ -109,7 +109,7 @@ func (s *View) Troubles() iter.Seq[Trouble] {
 					}
 					if !yield(Trouble{
 						Object: Object{c.Name, k.String(), name}, Reason: reason, Why: why, Refused: !v.Accepted() || v.TotalRecords == 0,
-						Elsewhere: elsewhere(c, ref),
+						Elsewhere: s.Elsewhere(c.Name, ref),
 					}) {
 						return
 					}
@@ -119,13 +119,15 @@ func (s *View) Troubles() iter.Seq[Trouble] {
 	}
 }
 
-// elsewhere reports whether another server, or another controller, is to serve an object.
-func elsewhere(c *api.Cluster, ref api.Ref) bool {
-	switch ref.Kind {
-	case api.KindDNSPolicy:
+// Elsewhere reports whether another server, or another controller, is to serve an object.
+func (s *View) Elsewhere(cluster string, ref api.Ref) bool {
+	c := s.In.Cluster(cluster)
+	switch {
+	case c == nil:
+	case ref.Kind == api.KindDNSPolicy:
 		p, ok := c.Policies.Get(ref.Name)
 		return ok && endpoint.Refused(p) == "" && !p.Provider.ServedHere()
-	case api.KindDNSRecord:
+	case ref.Kind == api.KindDNSRecord:
 		if r, ok := c.DNSRecords.Get(ref.Name); ok {
 			_, named := endpoint.ZoneNameOf(r)
 			return !named
