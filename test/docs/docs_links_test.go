@@ -15,6 +15,7 @@ import (
 )
 
 // TestDocsLinks follows the relative links of all texts: each leads to a file of this repository, and an anchor to a heading of it.
+// Tables are whole: what stands behind a blank line is no row.
 func TestDocsLinks(t *testing.T) {
 	texts, err := doctest.Texts(".")
 	if err != nil {
@@ -28,6 +29,9 @@ func TestDocsLinks(t *testing.T) {
 		}
 		followed, faults := followLinks(t, text, string(content))
 		links += followed
+		if regexp.MustCompile(`\|\n\n\|.*\n([^|]|\|[^-])`).Match(content) {
+			faults = append(faults, "a blank line cuts a table in two")
+		}
 		for _, fault := range faults {
 			t.Errorf("%s: %s", text, fault)
 		}
