@@ -333,6 +333,10 @@ func (s *said) Found(t *health.Target, before, after health.Word) {
 		return // neither a state that is new, nor a target that cannot be checked
 	}
 	what, b := t.Check.String(), &s.targets
+	found := after.Found().String()
+	if after.Found() == health.Unknown {
+		found = "not decided yet"
+	}
 	switch {
 	case after.Found() == health.Up && after.Reason() == health.Good && !before.Known(): // as it should be
 	case after.Found() == health.Up && after.Reason() == health.Good:
@@ -344,8 +348,8 @@ func (s *said) Found(t *health.Target, before, after health.Word) {
 	case after.Found() == health.Up:
 		s.warn(b, "target %s is not checked and counts as up: %s", what, after.Reason())
 	case after.Status() != 0:
-		s.warn(b, "target %s is %s: %s %d", what, after.Found(), after.Reason(), after.Status())
+		s.warn(b, "target %s is %s: %s %d", what, found, after.Reason(), after.Status())
 	default:
-		s.warn(b, "target %s is %s: %s", what, after.Found(), after.Reason())
+		s.warn(b, "target %s is %s: %s", what, found, after.Reason())
 	}
 }

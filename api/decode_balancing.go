@@ -103,7 +103,7 @@ func (r *reader) customWeights(invalid *notes) []CustomWeight {
 		}
 		switch {
 		case (c.Selector == nil) == (c.Value == ""):
-			invalid.add(r.path() + ": set either selector, which matches labels of the Gateway, or value")
+			invalid.add(r.path() + ": set either selector, for the labels of the Gateway, or value")
 		case weight == nil:
 			invalid.add(r.path() + ".weight is missing")
 		default:
