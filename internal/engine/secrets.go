@@ -174,7 +174,7 @@ func (a *clusters) applySecrets() {
 		of := wanted[name]
 		f := s.open(of)
 		f.of, f.same, f.selection = of, feedSettings{text: s.same.text}, a.selection
-		a.log.Infof("cluster %q: reading it from %s, as Secret %s says", name, of.Secret, of.Config.Host)
+		a.log.Infof("cluster %q: reading it from %s, as Secret %s says", name, of.Config.Host, of.Secret)
 		a.recognize(f)
 		a.feeds = append(a.feeds, f)
 		a.begin(f)
