@@ -83,7 +83,6 @@ func TestColumns(t *testing.T) {
 	}
 	for kind, path := range map[string]string{
 		"dnspolicy": "kuadrant.io/v1/dnspolicies", "dnsrecord": "kuadrant.io/v1alpha2/dnsrecords",
-		"dnshealthcheckprobe": "kuadrant.io/v1alpha1/dnshealthcheckprobes", "zone": "kubi.zone/v1alpha1/zones",
 	} {
 		_, after, ok := strings.Cut(text, "$ kubectl get "+kind+" -A\n")
 		header, _, _ := strings.Cut(after, "\n")
