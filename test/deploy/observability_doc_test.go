@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
 // runbookSections returns the texts of docs/runbooks.md by their headings.
@@ -89,8 +91,8 @@ func TestRunbookMetrics(t *testing.T) {
 	}
 }
 
-// TestRunbookLogLines: every line of the log that docs/runbooks.md and docs/operations.md quote is written somewhere: in this
-// "github.com/coredns-kuadrant/kuadrant", or in CoreDNS. An … stands for any text.
+// TestRunbookLogLines: every line of the log that a page of docs quotes is written somewhere, here or in CoreDNS. It stands behind
+// "log" or "log says", or has an …, which stands for any text.
 func TestRunbookLogLines(t *testing.T) {
 	literals := sourceLiterals(t)
 	written := func(quotation string) bool {
@@ -104,10 +106,21 @@ func TestRunbookLogLines(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range regexp.MustCompile("\\blog `([^`]+)`(?: or `([^`]+)`)?").FindAllStringSubmatch(operationsDoc(t), -1) {
-		for _, q := range m[1:] {
-			if q != "" {
-				quotations["docs/operations.md"] = append(quotations["docs/operations.md"], q)
+	quotation := regexp.MustCompile("\\blog(?:\\s+says)?\\s+`([^`]+)`(?: or `([^`]+)`)?|`([^`]*…[^`]*)`|`[^`]*`")
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		if page == "docs/runbooks.md" || page == "docs/architecture.md" { // its … is for names of files
+			continue
+		}
+		text := regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)$").ReplaceAllString(boottest.ReadFile(t, page), "")
+		for _, m := range quotation.FindAllStringSubmatch(text, -1) {
+			for _, q := range m[1:] {
+				if q != "" {
+					quotations[page] = append(quotations[page], q)
+				}
 			}
 		}
 	}
@@ -123,16 +136,17 @@ func TestRunbookLogLines(t *testing.T) {
 	if quoted < 40 || len(quotations["docs/operations.md"]) < 10 {
 		t.Errorf("%d lines are quoted: %q", quoted, quotations)
 	}
-	for _, wrong := range []string{"cannot reach the moon at …", "not accepted (zone …) notify …"} {
+	for _, wrong := range []string{"cannot reach the moon at …", "not accepted (zone …) notify …", "it is damaged: …"} {
 		if written(wrong) {
 			t.Errorf("%q is found", wrong)
 		}
 	}
 }
 
-// quotes reports whether a quotation is of a text with verbs for fmt: its parts between … stand there in this order.
+// quotes reports whether a quotation is of a text with verbs for fmt: its parts between …, numbers and names stand there in this order.
 func quotes(quotation, text string) bool {
-	for part := range strings.SplitSeq(quotation, "…") {
+	for _, part := range regexp.MustCompile(`…|\S*["0-9]\S*`).Split(strings.Join(strings.Fields(quotation), " "), -1) {
+		part = strings.TrimSpace(part)
 		at := strings.Index(text, part)
 		if at < 0 {
 			return false
@@ -150,7 +164,7 @@ func sourceLiterals(t *testing.T) (all []string) {
 		t.Fatal(err)
 	}
 	coredns := strings.TrimSpace(string(out))
-	for _, dir := range []string{".", "internal/engine", "internal/source", "internal/controller", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "health", "internal/state", "geo", filepath.Join(coredns, "core/dnsserver"), filepath.Join(coredns, "plugin/reload")} {
+	for _, dir := range []string{".", "internal/engine", "internal/source", "internal/controller", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "health", "internal/state", "geo", filepath.Join(coredns, "core/dnsserver"), filepath.Join(coredns, "plugin/loop"), filepath.Join(coredns, "plugin/reload")} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %q, %v", dir, files, err)

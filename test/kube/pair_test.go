@@ -197,7 +197,7 @@ func (w *pair) onRecord(t *testing.T) string {
 
 // TestPair: two processes read three clusters. Traffic moves to another cluster when the
 // targets of the first one die, and back; the end of either process, or of an API server,
-// loses no query; serials and owners are the same on both throughout (issue 5).
+// loses no query; serials and owners are the same on both throughout.
 func TestPair(t *testing.T) {
 	w := newPair(t)
 	both := []*process{w.a, w.b}

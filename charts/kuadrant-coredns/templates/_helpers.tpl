@@ -112,7 +112,7 @@ subjects:
   namespace: {{ $root.Release.Namespace }}
 {{- end -}}
 
-{{/* The ports of the resolvers that clusterDNS forwards to, as a list in JSON, but for 53, which is let out anyhow. An entry is an address or a file,
+{{/* The ports of the resolvers that clusterDNS forwards to, as a list in JSON, except 53, which is let out anyhow. An entry is an address or a file,
 with a scheme or none, with a port or none; a server's name or a network's zone may stand behind a `%`. */}}
 {{- define "kuadrant.forwardPorts" -}}
 {{- $ports := list -}}
