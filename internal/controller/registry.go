@@ -74,8 +74,8 @@ type registry struct {
 	// to write.
 	waiting map[string]time.Duration
 	began   time.Time // when this replica began to write
-	// roomless is how many names find no room in the ConfigMaps.
-	roomless atomic.Int64
+	// unregistered is how many names find no room in the ConfigMaps.
+	unregistered atomic.Int64
 }
 
 // labelLease is the label of the ConfigMaps with the name of the Lease that they belong to.
@@ -257,7 +257,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 		return k.isOver("zone "+origin, keeps.Unserved(origin), forget, led, still)
 	})
 	k.waiting = still
-	if k.roomless.Store(int64(left + more)); left+more > 0 {
+	if k.unregistered.Store(int64(left + more)); left+more > 0 {
 		k.w.told.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered, so age decides",
 			k.w.opts.Namespace, left+more)
 	}

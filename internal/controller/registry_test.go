@@ -135,19 +135,19 @@ func TestForgetsWhileNothingHappens(t *testing.T) {
 	})
 }
 
-// TestRoomless: names that find no room are counted by the replica that writes (rule 5.4).
-func TestRoomless(t *testing.T) {
+// TestUnregistered: names that find no room are counted by the replica that writes (rule 5.4).
+func TestUnregistered(t *testing.T) {
 	n := keeping(t, ownersMap)
 	n.named, n.owners = true, map[string]api.Owner{"no line.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "ns/p"}}
-	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Roomless() != 0 {
-		t.Errorf("%d names without room where another replica writes: %v", n.k.w.Roomless(), err)
+	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Unregistered() != 0 {
+		t.Errorf("%d names without room where another replica writes: %v", n.k.w.Unregistered(), err)
 	}
-	if n.k.w.work = newWork(n.k.w); n.k.w.Roomless() != 1 {
-		t.Errorf("%d names without room, want 1", n.k.w.Roomless())
+	if n.k.w.work = newWork(n.k.w); n.k.w.Unregistered() != 1 {
+		t.Errorf("%d names without room, want 1", n.k.w.Unregistered())
 	}
 	n.owners = nil
-	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Roomless() != 0 {
-		t.Errorf("%d names without room where nothing is to be kept: %v", n.k.w.Roomless(), err)
+	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Unregistered() != 0 {
+		t.Errorf("%d names without room where nothing is to be kept: %v", n.k.w.Unregistered(), err)
 	}
 }
 

@@ -312,12 +312,12 @@ func (w *Writer) Backlog() int {
 	return 0
 }
 
-// Roomless returns how many names find no room in the registry (rule 5.4); 0 where this replica does not write.
-func (w *Writer) Roomless() int {
+// Unregistered returns how many names find no room in the registry (rule 5.4); 0 where this replica does not write.
+func (w *Writer) Unregistered() int {
 	if w.registry == nil || w.leading() == nil {
 		return 0
 	}
-	return int(w.registry.roomless.Load())
+	return int(w.registry.unregistered.Load())
 }
 
 // leading returns the work that is to be done, nil where this replica does not write.

@@ -64,7 +64,7 @@ func (s *queriedSelector) has(all model.Vector) bool {
 var unscraped = map[string]string{
 	"coredns_kuadrant_leader":                "nothing is written back with manifests",
 	"coredns_kuadrant_write_backlog":         "nothing is written back with manifests",
-	"coredns_kuadrant_roomless_names":        "nothing is written back with manifests",
+	"coredns_kuadrant_unregistered_names":    "nothing is written back with manifests",
 	"coredns_kuadrant_notify_failures_total": "there is no secondary",
 	"up":                                     "Prometheus makes it",
 	"ALERTS":                                 "Prometheus makes it",

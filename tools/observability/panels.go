@@ -196,7 +196,7 @@ var rows = []row{
 			description: "Number of objects that the server which writes has yet to look at. It comes and goes; where it stays, something is refused or slow. And of names that find no room in the registry.",
 			queries: []query{
 				{"{{cluster}}", `max by (cluster) (` + plugin + `write_backlog{` + clusters + `})`},
-				{"{{cluster}}, names without room", `max by (cluster) (` + plugin + `roomless_names{` + clusters + `}) > 0`},
+				{"{{cluster}}, unregistered names", `max by (cluster) (` + plugin + `unregistered_names{` + clusters + `}) > 0`},
 			},
 		},
 		{
