@@ -12,6 +12,7 @@ package rdata
 import (
 	"errors"
 	"iter"
+	"net/netip"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -39,6 +40,8 @@ var (
 	errHostNumber = errors.New("the last label is a number, as in an IP address")
 	errHostChar   = errors.New("invalid hostname: labels hold letters, digits and inner hyphens; a wildcard is the whole first label")
 	errURL        = errors.New("it is a URL: write the host name alone")
+	errPort       = errors.New("it ends with a port: write the host name alone")
+	errAddress    = errors.New("it is an IP address: write an A or AAAA record, or the name of a host")
 	errEscape     = errors.New("it is not a domain name: it ends with a backslash")
 )
 
@@ -117,12 +120,24 @@ func Canonical(text string) (string, error) {
 	return name, nil
 }
 
-// Name is Canonical for names in user input, and refuses URLs.
+// Name is Canonical for names in user input, and refuses URLs, addresses and ports.
 func Name(text string) (string, error) {
-	if strings.Contains(text, "://") {
+	host := strings.TrimSuffix(text, ".")
+	switch at := strings.LastIndexByte(host, ':'); {
+	case isAddress(text):
+		return "", errAddress
+	case strings.Contains(text, "://"):
 		return "", errURL
+	case at >= 0 && at < len(host)-1 && strings.Trim(host[at+1:], "0123456789") == "":
+		return "", errPort
 	}
 	return Canonical(text)
+}
+
+// isAddress reports whether a name is an IP address, with or without a final dot.
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(strings.TrimSuffix(name, "."))
+	return err == nil
 }
 
 // Base returns host less a leading "*.": H' of rule 2.3.

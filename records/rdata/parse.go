@@ -32,6 +32,8 @@ func Parse(head dns.RR_Header, text, origin string) (dns.RR, error) {
 		return parseGeneric(head, trimmed)
 	case head.Rrtype == dns.TypeA || head.Rrtype == dns.TypeAAAA:
 		return parseAddress(head, trimmed)
+	case head.Rrtype == dns.TypeCNAME && isAddress(trimmed): // nobody means a relative name
+		return nil, errAddress
 	}
 	rr, err := parseMaster(head.Rrtype, text, origin)
 	if err != nil {
