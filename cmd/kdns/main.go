@@ -21,6 +21,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
+	"github.com/coredns-kuadrant/kuadrant/internal/near"
 )
 
 // The exit codes.
@@ -120,11 +121,11 @@ const mostNear = 3
 
 // instead says which words to write instead of one that is not known; "" for none.
 func instead(word string, known iter.Seq[string]) string {
-	near := inspect.Near(word, known, mostNear)
-	if len(near) == 0 {
+	found := near.Words(word, known, mostNear)
+	if len(found) == 0 {
 		return ""
 	}
-	return "write " + strings.Join(near, " or ") + ", or "
+	return "write " + strings.Join(found, " or ") + ", or "
 }
 
 // calledAs tells by the path of the program whether it is called as a plugin of kubectl, and whether to complete

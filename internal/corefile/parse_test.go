@@ -130,7 +130,7 @@ func TestParseErrors(t *testing.T) {
 		want  string
 	}{
 		{"foo bar", 2, `unknown property "foo"; want one of ` + known},
-		{"ttl 5\nmanifest x", 3, `unknown property "manifest"; want one of ` + known},
+		{"ttl 5\nmanifest x", 3, `unknown property "manifest"; write manifests`},
 		{"answer maybe", 2, `answer: want chain or flatten, found "maybe"`},
 		{"answer", 2, "answer: want chain or flatten, found nothing"},
 		{"ttl", 2, "ttl: want DEFAULT [LOADBALANCED], found nothing"},

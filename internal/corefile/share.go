@@ -14,6 +14,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/near"
 )
 
 var (
@@ -23,7 +24,11 @@ var (
 )
 
 func unknownProperty(name string) error {
-	return fmt.Errorf("unknown property %q; want one of %s", name, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+	known := slices.Sorted(maps.Keys(properties))
+	if found := near.Words(name, slices.Values(known), 1); len(found) > 0 {
+		return fmt.Errorf("unknown property %q; write %s", name, found[0])
+	}
+	return fmt.Errorf("unknown property %q; want one of %s", name, strings.Join(known, ", "))
 }
 
 // count checks the number of arguments, none of which may be empty; most < 0 is

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/near"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -77,8 +78,9 @@ func TestNear(t *testing.T) {
 		"d other.example.com 192.0.2.1"), "zone n/z z.example.com. delegate=*/*", "record n/r shop in=z A 192.0.2.1")
 	for name, want := range map[string]string{
 		"shpo.example.com": "shop.example.com ships.example.com shops.example.com", "shop.example.com.": "shop.example.com shops.example.com ships.example.com shop.z.example.com",
-		"SHOP": "shop.example.com shop.z.example.com", "sho.example.com": "shop.example.com shops.example.com", "": "",
-		"shop.exmaple.com": "shop.example.com shops.example.com", "nothing.example.com": "", "klb.shop.example.com": "", "sh": "", "ther.exampl.com": "other.example.com",
+		"SHOP": "shop.example.com shop.z.example.com shops.example.com", "sho.example.com": "shop.example.com shops.example.com", "": "",
+		"shop.exmaple.com": "shop.example.com shops.example.com", "nothing.example.com": "", "klb.shop.example.com": "", "sh": "", "h.example.com": "",
+		"shpo": "shop.example.com shop.z.example.com", "ther.exampl.com": "other.example.com",
 	} {
 		var found []string
 		page, err := v.Names(Filter{Near: name, Limit: 9})
@@ -95,8 +97,8 @@ func TestNear(t *testing.T) {
 	for words, want := range map[string]int{
 		"a a": 0, "ab ba": 1, "ab b": 1, "abc abd": 1, "abcd badc": 2, "abc xyz": 3, "abcdef abc": 3, "abxcd abcdx": 2,
 	} {
-		if a, b, _ := strings.Cut(words, " "); editsTo(a, b, 2) != want || editsTo(b, a, 2) != want {
-			t.Errorf("%s: %d edits, and back %d, want %d", words, editsTo(a, b, 2), editsTo(b, a, 2), want)
+		if a, b, _ := strings.Cut(words, " "); near.Edits(a, b, 2) != want || near.Edits(b, a, 2) != want {
+			t.Errorf("%s: %d edits, and back %d, want %d", words, near.Edits(a, b, 2), near.Edits(b, a, 2), want)
 		}
 	}
 }

@@ -2,40 +2,22 @@ package inspect
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/near"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// mostEdits is how many edits are between a word and one that is near: two are a slip or two of the fingers.
-const mostEdits = 2
-
-// Near returns the words of all that are spelled nearly as one that is not among them, at most so many, the nearest first.
-func Near(word string, all iter.Seq[string], most int) (near []string) {
-	for edits := 1; edits <= mostEdits; edits++ {
-		for other := range all {
-			if len(near) < most && editsTo(word, other, mostEdits) == edits {
-				near = append(near, other)
-			}
-		}
-	}
-	return near
-}
-
-// near returns the names of zones that are spelled nearly as one, or begin with it as if it had lost its zone, at most so many, the
-// nearest first.
+// near returns the names of zones that are spelled nearly as one, or begin nearly with it as if it had lost its zone, at most so
+// many, the nearest first.
 func (v *View) near(zones []*records.Zone, name string, most int) []records.NameState {
 	away := func(other string) int {
-		if rest, ok := strings.CutPrefix(other, name); ok && strings.HasPrefix(rest, ".") {
-			return 1
-		}
-		return editsTo(name, other, mostEdits)
+		return min(nameEdits(name, other), 1+nameEdits(name, firstLabels(other, 1+strings.Count(name, "."))))
 	}
 	found := []records.NameState{}
 	for _, z := range zones {
-		for n := range v.Snapshot.Names(z, "", func(other string) bool { return away(other) <= mostEdits }) {
+		for n := range v.Snapshot.Names(z, "", func(other string) bool { return away(other) <= near.Most }) {
 			found = append(found, n)
 		}
 	}
@@ -43,21 +25,34 @@ func (v *View) near(zones []*records.Zone, name string, most int) []records.Name
 	return found[:min(len(found), most)]
 }
 
-// editsTo returns how many characters have to be put in, left out, replaced, or exchanged with the next one to make b of a; most+1
-// where they are more than most, which is small. It does not allocate.
-func editsTo(a, b string, most int) int {
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
+// nameEdits is near.Edits for names. Where they are more than half of the longer one without the common zone, as of h and ns, the names
+// are not near.
+func nameEdits(a, b string) int {
+	edits := near.Edits(a, b, near.Most)
+	if edits > near.Most {
+		return edits
 	}
-	switch long := max(len(a), len(b)); {
-	case long-min(len(a), len(b)) > most:
-		return most + 1
-	case most == 0 || a == "" || b == "":
-		return min(long, most+1)
+	for a, b = "."+a, "."+b; a != "" && b != ""; {
+		i, j := strings.LastIndexByte(a, '.'), strings.LastIndexByte(b, '.')
+		if a[i:] != b[j:] {
+			break
+		}
+		a, b = a[:i], b[:j]
 	}
-	least := min(editsTo(a[1:], b[1:], most-1), editsTo(a[1:], b, most-1), editsTo(a, b[1:], most-1))
-	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
-		least = min(least, editsTo(a[2:], b[2:], most-1))
+	if 2*edits > max(len(a), len(b), 1)-1 { // without the first dot
+		return near.Most + 1
 	}
-	return 1 + least
+	return edits
+}
+
+// firstLabels returns the first n labels of a name, or all.
+func firstLabels(name string, n int) string {
+	for i := range len(name) {
+		if name[i] == '.' {
+			if n--; n == 0 {
+				return name[:i]
+			}
+		}
+	}
+	return name
 }

@@ -252,7 +252,12 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 	}
 	kind, ok := kindOf(h.APIVersion, h.Kind)
 	if !ok {
-		r.ignore(h)
+		if meant, write := meantKind(h); write != "" && len(r.unknown) < maxFaults {
+			name, _, _ := kinds[meant].decode(r.cluster, value)
+			r.unknown = append(r.unknown, fmt.Sprintf("document at line %d: %s %s of %q is not read: write %s", r.line, h.Kind, name, h.APIVersion, write))
+		} else {
+			r.ignore(h)
+		}
 		return
 	}
 	if kind == api.KindSecret && !r.selection.Watches(kind) {

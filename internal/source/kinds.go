@@ -1,6 +1,11 @@
 package source
 
-import "github.com/coredns-kuadrant/kuadrant/api"
+import (
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/near"
+)
 
 // kindInfo is what a source must know of a kind to read it.
 type kindInfo struct {
@@ -72,4 +77,21 @@ func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// meantKind returns the kind of the same API group that a head most likely means, and what to write in it; "" for none.
+func meantKind(h head) (k api.Kind, write string) {
+	group, _, _ := strings.Cut(h.APIVersion, "/")
+	for i := range kinds {
+		if k = api.Kind(i); k.Core() || k.Group() != group {
+			continue
+		}
+		switch near.Edits(h.Kind, k.String(), 1) { // with two, TLSPolicy is a DNSPolicy
+		case 0:
+			return k, "apiVersion: " + k.APIVersion(kinds[i].versions[0])
+		case 1:
+			return k, "kind: " + k.String()
+		}
+	}
+	return 0, ""
 }
