@@ -125,18 +125,12 @@ func atStart(b *corefile.Block, server *dnsserver.Config, cfg *engine.Options) e
 // What of a Corefile most likely is a mistake, and is served as it stands: each is a line of
 // the log at the start that says where it stands. What can never work is a set-up error.
 
-// neverAsked returns a warning for each zone of the block that has nothing to do with the
-// zones of its server block: CoreDNS hands no query for it to this one. One that rewrites
-// names may.
-func neverAsked(b *corefile.Block, server *dnsserver.Config) (warnings []string) {
+// neverAsked returns the warnings of Block.Outside, unless the server block rewrites names.
+func neverAsked(b *corefile.Block, server *dnsserver.Config) []string {
 	if server.Handler("rewrite") != nil {
 		return nil
 	}
-	for _, zone := range b.Outside() {
-		warnings = append(warnings, fmt.Sprintf("%s: zone %q is outside this server block, which is for %s; it gets no queries here. Add a server block for it",
-			b.Place, zone, strings.Join(b.Keys, " ")))
-	}
-	return warnings
+	return b.Outside()
 }
 
 // neverTransferred returns a warning where the server block has the transfer plugin, and that

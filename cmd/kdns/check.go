@@ -4,11 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
@@ -24,7 +29,8 @@ served in full, and likely mistakes in what is served: hosts without addresses, 
 nowhere, health checks that never start, members that are all drained or down, names without a default geography or
 with two, geographies that no client in the databases is in.
 
-Problems that a line of the Corefile may solve, such as geo codes without a database, need --corefile.
+With --corefile, also lines of the Corefile that a server does not start with or warns of, problems that a line may
+solve, such as geo codes without a database, and, without -f, lines that match nothing.
 
 With --live, check compares the zone's NS, glue and DS records at its parent with what is served here, and
 asks each of its name servers. That works with a server (--server) too.
@@ -81,6 +87,9 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		p.warn("%s", line)
 	}
 	found := w.findings(o.corefile != "", p)
+	if len(o.filenames) == 0 && len(w.unread) == 0 && !w.empty() { // with -f there may be more objects
+		found = append(found, w.idleLines()...)
+	}
 	if l.zone == "" {
 		if len(found) == 0 && w.empty() {
 			found = append(found, inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonLeftOut, Text: nothingRead})
@@ -118,12 +127,75 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 	with := inspect.Setup{Space: w.space(p)}
 	if corefile {
 		with.Guard, with.Unlocated = &w.settings.Guard, w.db == nil
+		found = append(found, corefileFindings(w.settings)...)
 	}
 	p.begin("checking")
 	view := w.view()
 	found = append(found, view.Check(with)...)
 	slices.SortStableFunc(found, func(a, b inspect.Finding) int { return cmp.Compare(a.Severity, b.Severity) })
 	return found
+}
+
+// corefileFindings returns what keeps a server with this Corefile from starting, and what it would warn of.
+func corefileFindings(s *corefile.Settings) (found []inspect.Finding) {
+	add := func(severity inspect.Severity, text string) {
+		found = append(found, inspect.Finding{Severity: severity, Reason: inspect.ReasonCorefile, Text: text})
+	}
+	cfg := s.Corefile
+	if file := cfg.Console.TokenFile; file != "" {
+		if _, err := console.OpenToken(file); err != nil {
+			add(inspect.SeverityError, fmt.Sprintf("%s: console: read token: %v", cfg.At("console"), err))
+		}
+	}
+	if cfg.State != "" { // the server makes the directory
+		info, err := os.Stat(cfg.State)
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is not a directory", cfg.State)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			add(inspect.SeverityError, fmt.Sprintf("%s: state: %v", cfg.At("state"), err))
+		}
+	}
+	for _, line := range s.Warnings {
+		add(inspect.SeverityWarning, line)
+	}
+	return found
+}
+
+// idleLines returns the lines of the Corefile, and of its file of overrides, that match nothing in the manifests that it names.
+func (w *world) idleLines() (found []inspect.Finding) {
+	warn := func(format string, args ...any) {
+		found = append(found, inspect.Finding{
+			Severity: inspect.SeverityWarning, Reason: inspect.ReasonCorefile, Text: fmt.Sprintf(format, args...),
+		})
+	}
+	cfg, sel := w.settings.Corefile, &w.settings.Selection
+	for _, namespace := range sel.Namespaces {
+		if !w.has(namespace+"/", api.NumKinds) {
+			warn("%s: namespaces %s: no object is in this namespace; check the name", cmp.Or(cfg.At("namespaces"), corefile.WatchNamespaces), namespace)
+		}
+	}
+	if sel.Policies != nil && !w.has("", api.KindDNSPolicy) {
+		warn("%s: policies %s: no DNSPolicy has these labels", cfg.At("policies"), sel.Policies)
+	}
+	for _, o := range w.snap.Unmet() {
+		warn("%s:%d: override %q matches nothing; check the name", cfg.Override, o.Line, o.String())
+	}
+	return found
+}
+
+// has reports whether there is an object of a kind, NumKinds for any, whose namespace/name begins so.
+func (w *world) has(prefix string, of api.Kind) bool {
+	for _, c := range w.clusters {
+		for kind := range api.NumKinds {
+			for range c.Names(kind, prefix) {
+				if of == api.NumKinds || of == kind {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // findingsText has a line for each finding.

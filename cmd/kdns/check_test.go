@@ -50,14 +50,42 @@ warning: DNSPolicy shop/eu in cluster local, shop.k.example.com: the server does
 	}
 }
 
+// TestCheckIdleLines: lines of the Corefile that keep a server from its start, that it warns of, or that match nothing.
+func TestCheckIdleLines(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir+"/m/a.yaml", manifests(t, strings.Split(checkedManifests, "dnsrecord")[0]))
+	file, words := dir+"/Corefile", writeFile(t, dir+"/words", "target 192.0.2.99 down\n")
+	writeFile(t, file, strings.Join([]string{
+		"k.example.com {", "kuadrant k.example.com k.exmaple.org {", "manifests " + dir + "/m local", "rname admin", "publish k.example.com *",
+		"publish other.example shop", "console localhost:8090 " + dir + "/none", "state " + words + "/x", "policies tier=public",
+		"namespaces shop shpo", "override " + words, "probes off", "nameserver ns.example.net", "}", "}",
+	}, "\n"))
+	kdns(t, "", "check", "--corefile", file).expect(t, "all", 1,
+		"error: "+file+":7: console: read token: open "+dir+"/none: no such file or directory (Corefile)\n",
+		"error: "+file+":8: state: stat "+words+"/x: not a directory (Corefile)\n",
+		"warning: "+file+`:2: zone "k.exmaple.org." is outside this server block`,
+		"warning: "+file+`:4: rname "admin" is not an e-mail address`,
+		"warning: "+file+":6: publish other.example: no zone of the Corefile",
+		"warning: "+file+":10: namespaces shpo: no object is in this namespace; check the name (Corefile)\n",
+		"warning: "+file+":9: policies tier=public: no DNSPolicy has these labels (Corefile)\n",
+		"warning: "+words+`:1: override "target 192.0.2.99 down" matches nothing; check the name (Corefile)`)
+	const idle = "matches nothing"
+	if got := kdns(t, "", "check", "--corefile", file, "-f", dir+"/m"); strings.Contains(got.out, idle) || !strings.Contains(got.out, "rname") {
+		t.Errorf("manifests beside the Corefile's:\n%s%s", got.out, got.errs)
+	}
+}
+
 // TestCheckSkipped: an object that cannot be read is an error, and a kind that is not read is none.
 func TestCheckSkipped(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/a.yaml", strings.Repeat("apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: 5}\n---\n",
-		12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+		12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: Gatway\n"+
+		"metadata: {name: g, namespace: shop}\n---\napiVersion: kubi.zone/v1\nkind: Record\nmetadata: {name: r, namespace: shop}\n")
 	kdns(t, "", "check", "-f", dir, "--zone", "k.example.com").expect(t, dir, 1,
 		"error: "+dir+"/a.yaml: document at line 1: object skipped: ", "error: "+dir+"/a.yaml: and 2 more objects skipped (Unread)\n",
-		"warning: "+dir+"/a.yaml: ignoring objects of kinds that are not read: 1 \"Pod\" of \"v1\" (LeftOut)\n11 errors, 1 warning\n")
+		"warning: "+dir+"/a.yaml: ignoring objects of kinds that are not read: 1 \"Pod\" of \"v1\" (LeftOut)\n11 errors, 3 warnings\n",
+		"warning: "+dir+"/a.yaml: document at line 52: Gatway shop/g of \"gateway.networking.k8s.io/v1\" is not read: write kind: Gateway (LeftOut)\n",
+		"document at line 56: Record shop/r of \"kubi.zone/v1\" is not read: write apiVersion: kubi.zone/v1alpha1 (LeftOut)\n")
 }
 
 // TestCheckReasonOnce: a reason that the text of a condition has is not written again.

@@ -291,11 +291,19 @@ func (w *world) openGeo() error {
 		return nil
 	}
 	db, err := geo.Open(w.settings.GeoIP, w.settings.Nets, nil)
-	if err != nil {
-		return err
+	if err == nil {
+		w.db = db
+		return nil
 	}
-	w.db = db
-	return nil
+	cfg := w.settings.Corefile
+	if of := (*geo.OpenError)(nil); cfg == nil || !errors.As(err, &of) {
+		return err
+	} else if of.Nets && w.settings.Nets == cfg.Nets {
+		return cfg.At("nets").Errorf("nets: %w", err)
+	} else if !of.Nets && len(cfg.GeoIP) > 0 && slices.Equal(w.settings.GeoIP, cfg.GeoIP) {
+		return cfg.At("geoip").Errorf("geoip: %w", err)
+	}
+	return err
 }
 
 // view returns what answers questions about it.

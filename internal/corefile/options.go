@@ -3,8 +3,10 @@
 package corefile
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coredns/coredns/plugin/pkg/fall"
@@ -30,17 +32,16 @@ type Block struct {
 	Keys []string
 }
 
-// Outside returns the zones that have nothing in common with those of the server block: CoreDNS hands no query for them to it.
-func (b *Block) Outside() (zones []string) {
-	if len(b.Keys) == 0 {
-		return nil
-	}
+// Outside returns a warning for each zone that has nothing in common with those of the server block: CoreDNS hands no query for
+// it to this one, unless something rewrites names.
+func (b *Block) Outside() (warnings []string) {
 	for _, zone := range b.Zones {
-		if !slices.ContainsFunc(b.Keys, func(key string) bool { return related(key, zone) }) {
-			zones = append(zones, zone)
+		if len(b.Keys) > 0 && !slices.ContainsFunc(b.Keys, func(key string) bool { return related(key, zone) }) {
+			warnings = append(warnings, fmt.Sprintf("%s: zone %q is outside this server block, which is for %s; it gets no queries here. Add a server block for it",
+				b.Place, zone, strings.Join(b.Keys, " ")))
 		}
 	}
-	return zones
+	return warnings
 }
 
 // addZone takes the options of one zone; at is the directive that they stand in. A zone may stand in several blocks, with equal

@@ -35,6 +35,9 @@ type Settings struct {
 	Overrides *api.Overrides
 	// Guard says where checks may go, as far as the Corefile does.
 	Guard health.Guard
+	// Corefile is what all this was taken from, and Warnings is what is most likely a mistake in it, each with its place.
+	Corefile *engine.Options
+	Warnings []string
 }
 
 // Read reads a Corefile without starting anything. Relative paths in it begin at the
@@ -54,7 +57,7 @@ func Read(path string) (*Settings, error) {
 		return nil, fmt.Errorf("read Corefile: %w", err)
 	}
 	cfg := new(engine.Options)
-	var lent []string                       // the databases of the geoip plugin
+	var lent, warnings []string             // lent are the databases of the geoip plugin
 	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
 	for i, b := range blocks {
 		c.ServerBlockIndex, c.ServerBlockKeys = i, b.Keys
@@ -63,8 +66,12 @@ func Read(path string) (*Settings, error) {
 		}
 		if tokens := b.Tokens[engine.PluginName]; tokens != nil {
 			c.Dispenser = caddyfile.NewDispenserTokens(path, tokens)
-			if _, err := Parse(c, cfg); err != nil {
+			block, err := Parse(c, cfg)
+			if err != nil {
 				return nil, err
+			}
+			if warnings = append(warnings, block.Warnings...); b.Tokens["rewrite"] == nil {
+				warnings = append(warnings, block.Outside()...)
 			}
 			if geoip := b.Tokens["geoip"]; len(geoip) > 1 && b.Tokens["metadata"] != nil && !slices.Contains(lent, geoip[1].Text) {
 				lent = append(lent, geoip[1].Text)
@@ -75,15 +82,18 @@ func Read(path string) (*Settings, error) {
 		return nil, fmt.Errorf("read Corefile: %s has no directive %s, so there are no zones to serve", path, engine.PluginName)
 	}
 	s, err := settingsOf(cfg)
-	if err == nil && len(s.GeoIP) == 0 && s.Nets == "" {
+	if err != nil {
+		return nil, err
+	}
+	if s.Warnings = slices.Concat(warnings, Warnings(cfg)); len(s.GeoIP) == 0 && s.Nets == "" {
 		s.GeoIP = lent
 	}
-	return s, err
+	return s, nil
 }
 
 // settingsOf returns what tools need of a Corefile that has been read.
 func settingsOf(cfg *engine.Options) (*Settings, error) {
-	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: health.Guard{Allow: cfg.ProbeAllow, Deny: cfg.ProbeDeny}}
+	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: health.Guard{Allow: cfg.ProbeAllow, Deny: cfg.ProbeDeny}, Corefile: cfg}
 	err := Check(cfg)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ const (
 	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
 	ReasonUnread         = "Unread"         // a file, or an object in it, cannot be read
 	ReasonLeftOut        = "LeftOut"        // a part of a file does not count
+	ReasonCorefile       = "Corefile"       // the server does not start, or warns of a line, or it matches nothing
 )
 
 // Setup is what Check is told of a server besides its snapshot.
@@ -71,6 +72,7 @@ func (v *View) Check(with Setup) []Finding {
 		}
 	}
 	c.objects(troubles)
+	c.unlabelled()
 	c.unlocated()
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(objectOf(&a), objectOf(&b)), cmp.Compare(a.Name, b.Name))
@@ -133,6 +135,34 @@ func (c *checker) objects(troubles []records.Trouble) {
 			severity = SeverityError
 		}
 		c.found = append(c.found, Finding{Severity: severity, Reason: t.Reason, Text: t.Why, Object: &t.Object})
+	}
+}
+
+// unlabelled adds DNSRecords of names in a zone served here that lack the label with it, in one finding for each zone. Those of
+// policies are the policies' affair.
+func (c *checker) unlabelled() {
+	objects, lacking := c.snapshot.Objects(), make(map[string][]records.Trouble)
+	for t := range c.snapshot.Troubles() {
+		if !t.Elsewhere || t.Kind != api.KindDNSRecord.String() {
+			continue
+		}
+		rec, ok := objects.Cluster(t.Cluster).DNSRecords.Get(t.Name)
+		if !ok || rec.Controller != nil || rec.Own() {
+			continue
+		}
+		if root, err := ParseName(rec.RootHost); err == nil {
+			if z := c.snapshot.Zone(root); z != nil {
+				lacking[z.Origin()] = append(lacking[z.Origin()], t)
+			}
+		}
+	}
+	for origin, all := range lacking {
+		others := ""
+		if n := len(all) - 1; n > 0 {
+			others = fmt.Sprintf("; without it too: %s of the zone", counted(n, "other DNSRecord"))
+		}
+		c.add(SeverityWarning, all[0].Reason, &all[0].Object, "", "not served here: write the label %s: %s%s",
+			api.LabelZoneName, trim(origin), others)
 	}
 }
 

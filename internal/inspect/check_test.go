@@ -55,6 +55,14 @@ func TestCheckObjects(t *testing.T) {
 	}
 }
 
+// TestCheckUnlabelled: DNSRecords of a zone served here that lack the label with it are one finding; others are for other servers.
+func TestCheckUnlabelled(t *testing.T) {
+	v := world(t, "dnsrecord n/a root=a.example.com\n    a.example.com A 192.0.2.1", "dnsrecord n/b root=b.example.com provider=aws",
+		"dnsrecord n/c root=c.example.com served=example.com\n    c.example.com A 192.0.2.1", "dnsrecord n/d root=d.example.org")
+	expectFindings(t, "", v.Check(Setup{}), "warning NotServed DNSRecord n/a in cluster a  ... not served here: write the label "+
+		"kuadrant.io/coredns-zone-name: example.com; without it too: 1 other DNSRecord of the zone")
+}
+
 // lines returns the lines of a text; none for "".
 func lines(text string) []string {
 	if text == "" {

@@ -227,10 +227,7 @@ func TestMisgivingsOfTexts(t *testing.T) {
 				continue
 			}
 			parsed++
-			for _, zone := range block.Outside() {
-				warnings = append(warnings, "zone \""+zone+"\" is outside")
-			}
-			warnings = append(warnings, block.Warnings...)
+			warnings = slices.Concat(warnings, block.Outside(), block.Warnings)
 		}
 		if warnings = append(warnings, corefile.Warnings(cfg)...); len(warnings) > 0 {
 			t.Errorf("%s: %q", name, warnings)
