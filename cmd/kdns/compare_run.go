@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/miekg/dns"
@@ -35,7 +37,8 @@ type compareRun struct {
 	mu       sync.Mutex // guards what follows
 	found    *inspect.Comparison
 	trees    map[string]*records.Tree
-	silent   int // questions in a row without an answer
+	nowhere  map[string]bool // the names that exist on neither side
+	silent   int             // questions in a row without an answer
 	asked    int
 	expected int
 }
@@ -56,7 +59,7 @@ func newDNSServer(addr string, perSecond float64) *dnsServer {
 // there was no answer at all.
 func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, error) {
 	p.begin("asking " + r.other.addr)
-	r.trees = make(map[string]*records.Tree)
+	r.trees, r.nowhere = make(map[string]*records.Tree), make(map[string]bool)
 	for _, n := range r.names {
 		r.expected += len(n.types) * len(r.clientsFor(&n))
 	}
@@ -82,7 +85,20 @@ func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, 
 		err = failed(errors.New("the comparison is not complete"))
 	}
 	r.found.Finish()
+	r.tellNowhere(ctx, p)
 	return r.found, err
+}
+
+// tellNowhere warns of names that exist on neither side: a name that is misspelt is the same on both.
+func (r *compareRun) tellNowhere(ctx context.Context, p *progress) {
+	names := slices.Sorted(maps.Keys(r.nowhere))
+	switch n := len(names); n {
+	case 0:
+	case 1:
+		p.warn("%s exists neither here nor there%s", names[0], nearNames(ctx, r.reader, names[0]))
+	default:
+		p.warn("%d names, such as %s, exist neither here nor there", n, names[0])
+	}
 }
 
 // clientsFor returns the clients that a name is asked for in any case.
@@ -137,7 +153,9 @@ func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *
 	defer r.mu.Unlock()
 	r.silent = 0
 	r.asked++
-	r.found.Add(of, compared)
+	if r.found.Add(of, compared); compared.Kind == "" && reply.Rcode == dns.RcodeNameError {
+		r.nowhere[n.name] = true
+	}
 	if err := r.found.Full(); err != nil {
 		return false, err
 	}

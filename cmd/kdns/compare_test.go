@@ -78,6 +78,7 @@ func TestCompareKnot(t *testing.T) {
 		warned string
 	}{
 		{[]string{"status.k.example.com"}, ""},
+		{[]string{"shpo.k.example.com"}, "warning: shpo.k.example.com exists neither here nor there; near it: shop.k.example.com\n"},
 		{[]string{"www.example.net"}, "warning: www.example.net. is in no zone served here; the answer is REFUSED\n"},
 		{
 			[]string{"www.example.net", "status.k.example.com", "ftp.example.net"},

@@ -52,7 +52,13 @@ func listNames(o *options) *cobra.Command {
 			if len(args) > 0 {
 				f.Contains = args[0]
 			}
-			return show(c, o, func(ctx context.Context, r reader) ([]records.NameState, error) { return allNames(ctx, r, f) }, nameRows)
+			near := ""
+			return show(c, o, func(ctx context.Context, r reader) (all []records.NameState, err error) {
+				if all, err = allNames(ctx, r, f); err == nil && len(all) == 0 && f.State == "" && f.Contains != "" {
+					near = nearNames(ctx, r, f.Contains)
+				}
+				return all, err
+			}, func(all []records.NameState) string { return nameRows(all, near) })
 		},
 	}
 	c.Flags().StringVar(&f.Zone, "in", "", "only names of this zone")
@@ -76,8 +82,8 @@ func allNames(ctx context.Context, r reader, f inspect.Filter) (all []records.Na
 	}
 }
 
-func nameRows(all []records.NameState) string {
-	return rows("no names\n", "NAME\tTYPES\tANSWER\tHEALTH\tOWNER", all, func(n *records.NameState) string {
+func nameRows(all []records.NameState, near string) string {
+	return rows("no names"+near+"\n", "NAME\tTYPES\tANSWER\tHEALTH\tOWNER", all, func(n *records.NameState) string {
 		owner := "-"
 		if n.Owner != nil {
 			owner = inspect.ObjectText(*n.Owner)
@@ -94,7 +100,7 @@ func listTargets(o *options) *cobra.Command {
 	var state string
 	c := &cobra.Command{
 		Use: "targets [PART]", Short: "List the targets of health checks, the worst first", Args: cobra.MaximumNArgs(1),
-		Long: "List the targets of health checks, the worst first, or those with PART in them. In manifests, all targets are up.",
+		Long: "List the targets of health checks, the worst first, or those with PART in them. Those of manifests are not checked, and count as up.",
 		RunE: func(c *cobra.Command, args []string) error {
 			part := strings.Join(args, "")
 			return show(c, o, func(ctx context.Context, r reader) (*inspect.TargetPage, error) {
@@ -102,7 +108,7 @@ func listTargets(o *options) *cobra.Command {
 			}, targetRows)
 		},
 	}
-	c.Flags().StringVar(&state, "state", "", "only targets that are up, unknown, down or pending")
+	c.Flags().StringVar(&state, "state", "", "only targets that are up, unknown, down, or pending, which is not checked")
 	return c
 }
 
@@ -110,7 +116,7 @@ func targetRows(page *inspect.TargetPage) string {
 	return rows("no targets\n", "TARGET\tHOST\tSTATE\tFAILURES\tDOWN AFTER\tREASON\tINTERVAL", page.Targets, func(t *inspect.Target) string {
 		state := t.State
 		if t.Pending {
-			state = "pending"
+			state = "not checked"
 		}
 		return fmt.Sprintf("%s\t%s\t%s\t%d\t%d\t%s\t%s", t.Target, t.Host, state, t.Failures, t.FailureThreshold, cmp.Or(t.Reason, "-"),
 			t.Interval)

@@ -32,6 +32,23 @@ func kdns(t *testing.T, stdin string, args ...string) result {
 	return result{code, out.String(), errs.String()}
 }
 
+// TestExplainWords: members that are down and taken all the same fail open, and addresses at one name are no chain.
+func TestExplainWords(t *testing.T) {
+	text := manifests(t, `gateway shop/a host=a.k.example.com addr=192.0.2.1 override=down
+policy shop/a weight=1 geo=GEO-EU default
+gateway shop/b host=b.k.example.com addr=192.0.2.2 override=down
+policy shop/b
+dnsrecord shop/c root=c.k.example.com served=k.example.com
+    c.k.example.com A 192.0.2.3 set=x weight=1
+`)
+	for name, want := range map[string]string{
+		"a": "  all members that may answer are down: failing open, the nearest first\n",
+		"b": "192.0.2.2: forced down (the operator says down), failing open\n", "c": "answered as flatten\n",
+	} {
+		kdns(t, text, "explain", name+".k.example.com", "-f", "-", "--zone", "k.example.com").expect(t, name, 0, want)
+	}
+}
+
 // inRoot makes the root of the module the working directory.
 func inRoot(t *testing.T) { t.Chdir(filepath.Join("..", "..")) }
 
@@ -79,8 +96,10 @@ func TestCommands(t *testing.T) {
 		{"explain shop.k.example.com -f x=examples/eu --zone k.example.com", 0, []string{"in cluster x"}},
 		{"list zones " + example, 0, []string{"ZONE ", "dev.zone.example.org", "every namespace"}},
 		{"list names shop " + example, 0, []string{"shop.k.example.com     A,CNAME  chain   3 not checked"}},
+		{"list names shpo " + example, 0, []string{"no names; near it: shop.k.example.com"}},
+		{"explain shpo " + example, 2, []string{"; near it: shop.k.example.com"}},
 		{"list names --in zone.example.org --state contended " + example, 0, []string{"no names"}},
-		{"list targets " + example, 0, []string{"FAILURES  DOWN AFTER", "http://127.0.0.21:8081/healthz", "pending  0         2 "}},
+		{"list targets " + example, 0, []string{"FAILURES  DOWN AFTER", "http://127.0.0.21:8081/healthz", "not checked  0         2 "}},
 		{"list conflicts " + example, 0, []string{"no conflicts"}},
 		{"preview -f examples/eu " + example, 0, []string{"nothing changes"}},
 		{"check " + example, 0, []string{"nothing is wrong"}},

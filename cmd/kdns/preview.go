@@ -37,8 +37,8 @@ the address space of the geo databases.
 They are applied to what --against names: other manifests, or a running server. Without it, to the
 manifests of the Corefile. An object without a status keeps its present one.
 
-If --against has one cluster, they are applied to it, whatever the name of the directory. If it
-has several, to the one that --cluster or -f CLUSTER=PATH names, or that has the directory's name.
+If that has one cluster, they are applied to it. If it has several, to the one of --cluster; with
+manifests, also to the one of -f CLUSTER=PATH, or the one with the directory's name.
 
 The exit code is 1 if something changes, as with kubectl diff.`,
 		Example: `  kdns preview -f new/ --against current/ --corefile Corefile

@@ -23,7 +23,10 @@ var verdicts = map[pool.Verdict]string{
 func VerdictText(c *records.Candidate, of *records.Choice) string {
 	switch c.Verdict {
 	case pool.VerdictTaken:
-		if c.Share < 1 {
+		switch {
+		case failsOpen(c.Class):
+			return "all members that may answer are down: failing open, the nearest first"
+		case c.Share < 1:
 			return "taken: drawn by weight"
 		}
 		return "taken"
@@ -35,6 +38,11 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 		return "the name asked for is that of " + of.Group
 	}
 	return cmp.Or(verdicts[c.Verdict], string(c.Verdict))
+}
+
+// failsOpen reports whether what is answered is taken although it is down.
+func failsOpen(class string) bool {
+	return class != "" && pool.CompareClasses(class, pool.WeightedDown.String()) >= 0
 }
 
 var matches = map[pool.Match]string{
@@ -51,7 +59,6 @@ func MatchText(m pool.Match) string { return matches[m] }
 
 var classes = map[string]string{
 	pool.Unchecked:                "not checked",
-	StatePending:                  "not checked yet",
 	pool.WeightedUnknown.String(): "not decided yet",
 	pool.DrainedUnknown.String():  "drained and not decided yet",
 	pool.DrainedDown.String():     "drained and down",
@@ -79,7 +86,7 @@ func CheckText(c *records.CheckState) string {
 	case c.Target == "":
 		b.WriteString("the status of its probe: " + c.State)
 	case c.Pending:
-		b.WriteString(c.Target + ": not checked yet")
+		b.WriteString(c.Target + ": not checked")
 	default:
 		b.WriteString(c.Target + ": " + c.State)
 	}
@@ -265,8 +272,11 @@ func ShareText(share float64) string {
 // address writes how one address is.
 func (t *textWriter) address(a *records.AddressState) {
 	use := ""
-	if !a.Answered {
+	switch {
+	case !a.Answered:
 		use = ", not answered"
+	case failsOpen(a.Class):
+		use = ", failing open"
 	}
 	word := WordsText(a)
 	if word != "" {

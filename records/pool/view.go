@@ -112,7 +112,8 @@ func (v *View) TTL() uint32 {
 func (v *View) Inner() bool { return v.part }
 
 func (v *View) Layout() string {
-	if v.Flat {
+	chained := func(m Member) bool { return m.cnames > 0 || m.leaf == nil }
+	if v.Flat || !slices.ContainsFunc(v.Pool.Members, chained) {
 		return "flatten"
 	}
 	return "chain"
