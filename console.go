@@ -49,11 +49,28 @@ func (s *server) openConsole(cfg *engine.Options) (*consoleServer, error) {
 		}
 		opt.Token = token
 	}
-	l, err := reuseport.Listen("tcp", c.Address)
+	l, err := s.listenConsole(c.Address)
 	if err != nil {
 		return nil, at.Errorf("console: %w", err)
 	}
 	return &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt))}, nil
+}
+
+// listenConsole listens at an address. Two listeners with SO_REUSEPORT share a port without a word, so that only the console before
+// may have this one: during a reload.
+func (s *server) listenConsole(address string) (net.Listener, error) {
+	at, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if s.console == nil || s.console.listener.Addr().(*net.TCPAddr).Port != at.Port {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		_ = l.Close()
+	}
+	return reuseport.Listen("tcp", address)
 }
 
 // run serves until ctx ends, or the listener fails, which is logged.

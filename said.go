@@ -9,11 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/console"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -32,6 +31,9 @@ type said struct {
 	// goroutine uses them.
 	overrides *api.Overrides
 	begun     bool
+	// corefile is what is in force, and looked is that whose words were looked up in what was read last.
+	corefile atomic.Pointer[engine.Options]
+	looked   *engine.Options
 }
 
 // logger takes lines of the log.
@@ -47,7 +49,7 @@ func newSaid(log logger, published func()) *said {
 		zones:   bounded{more: "lines about zones were not logged"},
 		hosts:   bounded{more: "hosts began or stopped failing open; the console lists them"},
 		targets: bounded{more: "targets changed state; the metric coredns_kuadrant_target_health has them"},
-		words:   bounded{more: "overrides match nothing; check the names"},
+		words:   bounded{more: "words of the Corefile or overrides match nothing; check the names"},
 	}
 }
 
@@ -104,6 +106,7 @@ func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
 	s.openZones(before, now)
 	s.standIns(before, now)
 	s.unmet(now)
+	s.idle(now)
 	s.begin(now)
 	s.since.set(console.SinceUnread, now.UnreadOwners() > 0)
 	s.since.set(console.SinceOverrides, now.Objects().Overrides.Any())
@@ -132,22 +135,37 @@ func (s *said) begin(now *records.Snapshot) {
 	s.log.Infof("%s", line)
 }
 
-// toAsk returns a name with addresses, of the first ones; a zone where there is none.
+// toAsk returns a name with addresses, of the first ones: one with members to choose from before others, and one with checks,
+// which may all fail, last. It is the SOA of the first zone where there is none.
 func toAsk(now *records.Snapshot) string {
-	left := 100
-	for _, z := range now.Zones() {
+	checked := make(map[string]bool)
+	for key := range now.Checks().All() {
+		for group := range now.Checks().Users(key) {
+			checked[group] = true
+		}
+	}
+	best, rank, left := ". SOA", 0, 100
+	for i, z := range now.Zones() {
+		if i == 0 {
+			best = z.Origin() + " SOA"
+		}
 		for n := range now.Names(z, "", nil) {
-			if strings.HasPrefix(n.Name, "*") || n.Hidden != "" {
+			if left--; left < 0 {
+				return best
+			}
+			if strings.HasPrefix(n.Name, "*") || n.Hidden != "" || !slices.Contains(n.Types, "A") && !slices.Contains(n.Types, "CNAME") {
 				continue
 			}
-			if left--; slices.Contains(n.Types, "A") || slices.Contains(n.Types, "CNAME") {
-				return n.Name
-			} else if left == 0 {
-				return z.Origin() + " SOA"
+			is := 1
+			if !checked[n.Name+"."] {
+				is += min(n.Members, 2) + 1
+			}
+			if is > rank {
+				best, rank = n.Name, is
 			}
 		}
 	}
-	return ". SOA"
+	return best
 }
 
 // faults writes one line for each object that is not served in full, and was not for another reason in the snapshot before, which
@@ -243,82 +261,13 @@ func listed(snap *records.Snapshot, of func(api.Kind) bool) bool {
 	})
 }
 
-// openZones says of each zone once, when it becomes so, that every namespace may publish in it (rule 5.1): not before all clusters
-// have listed their Zones, each of which may close one.
-func (s *said) openZones(before, now *records.Snapshot) {
-	isZone := func(k api.Kind) bool { return k == api.KindZone }
-	known := make(map[string]bool)
-	switch {
-	case !listed(now, isZone):
-		return
-	case listed(before, isZone):
-		if before.Table == now.Table {
-			return
-		}
-		for _, origin := range before.Open() {
-			known[origin] = true
-		}
-	}
-	for _, origin := range now.Open() {
-		if !known[origin] {
-			s.tell(&s.zones, "zone %q: any namespace may publish; restrict with `publish` or a Zone", origin)
-		}
-	}
-}
-
-// standIns warns, once, of new zones of the Corefile for which nobody says who serves them, so that a name without an address stands
-// in (rule 6.8). Zones have a verdict of their own.
-func (s *said) standIns(before, now *records.Snapshot) {
-	known := listed(before, api.Kind.HoldsNames)
-	if !listed(now, api.Kind.HoldsNames) || known && before.Table == now.Table {
-		return
-	}
-	ofObjects := make(map[string]bool)
-	for _, c := range now.Objects().Clusters {
-		for name := range c.Zones.All() {
-			if v := now.Verdict(c.Name, api.Ref{Kind: api.KindZone, Name: name}); v != nil {
-				ofObjects[v.FQDN] = true
-			}
-		}
-	}
-	for _, z := range now.Zones() {
-		if !z.StandsIn() || ofObjects[z.Origin()] {
-			continue
-		}
-		if known {
-			if _, served := before.Table.Index[z.Origin()]; served {
-				continue
-			}
-		}
-		var a records.Answer
-		now.Lookup(z, &records.Query{Name: z.Origin(), Owner: z.Origin(), Type: dns.TypeNS}, &a)
-		if len(a.Answer) == 1 && len(a.Extra) == 0 { // no object gives it an address
-			s.warn(&s.zones, "zone %q: no `nameserver` is set; using %s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`",
-				z.Origin(), a.Answer[0].(*dns.NS).Ns)
-		}
-	}
-}
-
-// unmet warns of overrides that concern nothing, once for each version of the file: a name that is misspelt should not be found
-// out by the outage that it was to end.
-func (s *said) unmet(now *records.Snapshot) {
-	overrides := now.Objects().Overrides
-	if overrides == s.overrides || slices.ContainsFunc(now.Objects().Clusters, func(c *api.Cluster) bool { return !c.Complete() }) {
-		return
-	}
-	s.overrides = overrides
-	for _, o := range now.Unmet() {
-		s.warn(&s.words, "override %q in line %d matches nothing; check the name", o.String(), o.Line)
-	}
-}
-
 // FailOpen implements engine.Listener.
 func (s *said) FailOpen(host, whom string) {
 	s.failing.set(host, whom != "")
 	if whom == "" {
 		s.tell(&s.hosts, "host %q: recovered: a target is up", host)
 	} else {
-		s.warn(&s.hosts, "host %q: no target is up for %s; answering with targets that are down", host, whom)
+		s.warn(&s.hosts, "host %q: all targets for %s are down; answering with them all the same", host, whom)
 	}
 }
 
@@ -344,7 +293,11 @@ func (s *said) Found(t *health.Target, before, after health.Word) {
 	case after.Reason() == health.Good:
 		s.tell(b, "target %s answers but is not up yet", what)
 	case after.Reason() == health.Forbidden:
-		s.warn(b, "target %s is not checked and counts as up: %s; open the address with `probe-allow`, or use port 80, 443 or 1024 to 49151", what, after.Reason())
+		fix := "allow the address with `probe-allow`"
+		if !health.PortAllowed(t.Port) {
+			fix = "use port 80, 443 or 1024 to 49151"
+		}
+		s.warn(b, "target %s is not checked and counts as up: %s; %s", what, after.Reason(), fix)
 	case after.Found() == health.Up:
 		s.warn(b, "target %s is not checked and counts as up: %s", what, after.Reason())
 	case after.Status() != 0:

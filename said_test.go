@@ -8,8 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/source"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -212,18 +216,48 @@ func TestZonesOnce(t *testing.T) {
 	}
 }
 
+// TestIdle: what the Corefile selects, or reads, and that has no object is said once.
+func TestIdle(t *testing.T) {
+	cfg := &engine.Options{
+		Manifests: []engine.Manifests{{Dir: "a", Cluster: "c"}, {Dir: "b", Cluster: "d"}}, ZoneNamespaces: []string{"*", "dsn"},
+		Selection: source.Selection{Namespaces: []string{"ns", "shpo"}, Policies: labels.SelectorFromSet(labels.Set{"tier": "public"})},
+	}
+	cfg.Note("namespaces", "Corefile:3")
+	log := new(lines)
+	s := newSaid(log, func() {})
+	s.corefile.Store(cfg)
+	snap, _ := compiled(t, nil, gatewayJSON("p", `{"name": "l"}`, ""))
+	log.take()
+	s.idle(snap)
+	s.idle(snap)
+	want := []string{
+		": manifests b: no object was read from this directory; check the path",
+		"Corefile:3: namespaces shpo: this namespace has no object; check the name",
+		": zone-namespaces dsn: this namespace has no object; check the name",
+		": policies tier=public: no DNSPolicy has these labels; check them",
+	}
+	if got := log.take(); !slices.Equal(got, want) {
+		t.Errorf("logged %q, want %q", got, want)
+	}
+}
+
 // TestNews: what was read is said once, with a name to ask, and the last lines of the log are kept.
 func TestNews(t *testing.T) {
 	log := new(lines)
 	n := &news{Logger: &errorLines{log}}
 	s, dig := newSaid(n, func() {}), "dig @127.0.0.1 -p 1053"
 	s.ask.Store(&dig)
-	snap, _ := compiled(t, nil, gatewayJSON("p", `{"name": "l", "hostname": "a.example.com"}`, `{"value": "192.0.2.3"}`), policyJSON("p", ""))
+	const address = `{"value": "192.0.2.3"}`
+	snap, _ := compiled(t, nil, gatewayJSON("p", `{"name": "l", "hostname": "a.example.com"}`, address), gatewayJSON("q", `{"name": "l", "hostname": "b.example.com"}`, address),
+		policyJSON("p", `, "healthCheck": {"protocol": "HTTP", "port": 80, "path": "/"}`), policyJSON("q", ""))
 	s.Published(nil, snap, 0)
 	s.Published(snap, snap, 0)
 	begins := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(line, "read ") })
-	if want := []string{`read cluster "c": 3 names in 1 zone. Try: dig @127.0.0.1 -p 1053 a.example.com`}; !slices.Equal(begins, want) {
+	if want := []string{`read cluster "c": 4 names in 1 zone. Try: dig @127.0.0.1 -p 1053 b.example.com`}; !slices.Equal(begins, want) {
 		t.Errorf("logged %q, want %q", begins, want)
+	}
+	if none, _ := compiled(t, nil); toAsk(none) != "example.com. SOA" {
+		t.Errorf("without a name: ask %s", toAsk(none))
 	}
 	for i := range 2 * maxNews {
 		n.Warningf("line %d", i)

@@ -75,6 +75,9 @@ func setup(c *caddy.Controller) error {
 		for _, m := range k.learn(inst.config.Zones) {
 			log.Warningf("%s: %s", b.Place, m)
 		}
+		for _, m := range neverPassed(k, b) {
+			log.Warningf("%s: %s", b.Place, m)
+		}
 		return atStart(b, cfg, inst.config)
 	})
 	return nil
@@ -131,6 +134,19 @@ func neverAsked(b *corefile.Block, server *dnsserver.Config) []string {
 		return nil
 	}
 	return b.Outside()
+}
+
+// neverPassed returns a warning where names that fallthrough is about go nowhere.
+func neverPassed(k *Kuadrant, b *corefile.Block) (warnings []string) {
+	if k.Next == nil && len(b.Fall.Zones) > 0 {
+		return []string{"fallthrough: no plugin follows kuadrant in this server block, so missing names get REFUSED; remove it, or add one such as forward"}
+	}
+	for _, zone := range b.Fall.Zones {
+		if !slices.ContainsFunc(b.Zones, func(of string) bool { return dns.IsSubDomain(of, zone) || dns.IsSubDomain(zone, of) }) {
+			warnings = append(warnings, fmt.Sprintf("fallthrough: %q has no name in common with the zones %s; check it", zone, strings.Join(b.Zones, " ")))
+		}
+	}
+	return warnings
 }
 
 // neverTransferred returns a warning where the server block has the transfer plugin, and that
@@ -226,6 +242,7 @@ func (s *server) configure(i *instance) (err error) {
 		}
 	}
 	s.said.ask.Store(&i.blocks.ask)
+	s.said.corefile.Store(i.config)
 	runs := engine.Parts{s.notifier: s.notifier.run}
 	if console != nil {
 		runs[console] = console.run
@@ -235,6 +252,9 @@ func (s *server) configure(i *instance) (err error) {
 			console.close()
 		}
 		return err
+	}
+	if s.console != nil && s.console != console {
+		s.console.close() // at once: a reload may want its port back
 	}
 	s.console, s.shown, s.holder = console, i.config.Console, i
 	s.blocks.Store(i.blocks)

@@ -52,10 +52,13 @@ var DefaultDeny = func() []netip.Prefix {
 // Allows reports whether a check may go to addr and port now.
 func (g *Guard) Allows(addr netip.Addr, port uint16) bool { return g.permits(addr, port) == Good }
 
+// PortAllowed reports whether checks may go to a port.
+func PortAllowed(port uint16) bool { return port == 80 || port == 443 || port >= 1024 && port <= 49151 }
+
 // permits returns Good where a check may go to addr and port, Forbidden where it
 // may not, and what is in the way of knowing that otherwise.
 func (g *Guard) permits(addr netip.Addr, port uint16) Reason {
-	if port != 80 && port != 443 && (port < 1024 || port > 49151) {
+	if !PortAllowed(port) {
 		return Forbidden
 	}
 	addr = addr.WithZone("").Unmap()

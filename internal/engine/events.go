@@ -98,7 +98,7 @@ func (e *Engine) failOpenEvent(host, whom string) {
 	if snap == nil {
 		return
 	}
-	reason, message := eventFailOpen, fmt.Sprintf("host %q: no target is up for %s; answering with targets that are down", host, whom)
+	reason, message := eventFailOpen, fmt.Sprintf("host %q: all targets for %s are down; answering with them all the same", host, whom)
 	if whom == "" {
 		reason, message = eventServed, fmt.Sprintf("host %q: recovered: a target is up", host)
 	}

@@ -240,7 +240,7 @@ func TestOpensNoListener(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil || seen < 100 || consoles != 1 {
+	if err != nil || seen < 100 || consoles != 2 { // one looks whether the port is free
 		t.Errorf("%v; saw %d files, and %d places where the console listens", err, seen, consoles)
 	}
 }

@@ -88,6 +88,9 @@ func TestConsole(t *testing.T) {
 		t.Errorf("after a preview, b is answered with %s", got)
 	}
 
+	if _, err := caddy.Start(consoleCorefile(dir, fmt.Sprint(peertest.FreePort(t)), at, "")); err == nil || !strings.Contains(err.Error(), "console: listen tcp "+at) {
+		t.Errorf("a second server at the same port: %v", err)
+	}
 	if inst, err = inst.Restart(consoleCorefile(dir, port, at, "erratic")); err != nil {
 		t.Fatal(err)
 	}

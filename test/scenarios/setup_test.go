@@ -135,7 +135,7 @@ func warningsOf(t *testing.T, corefile string) []string {
 	_ = inst.Stop()
 	inst.ShutdownCallbacks()
 	return slices.DeleteFunc(log.All(), func(line string) bool {
-		later := strings.Contains(line, "no `nameserver` is set") // once all objects are listed
+		later := strings.Contains(line, "no `nameserver` is set") || strings.Contains(line, "no object was read") // once all objects are listed
 		return later || !strings.HasPrefix(line, "warning ")
 	})
 }
@@ -161,6 +161,9 @@ func TestMisgivings(t *testing.T) {
 		{"example.com", "", "example.org", "", outside},
 		{"example.com", "rewrite name suffix .example.com .example.org", "example.org", "", ""},
 		{"example.com", "", "sub.example.com", "", ""},
+		{"example.com", "", "", "fallthrough", "Corefile:4: fallthrough: no plugin follows kuadrant"},
+		{"example.com", "erratic", "", "fallthrough a.example.com", ""},
+		{"example.com", "erratic", "", "fallthrough other.test", "Corefile:4: fallthrough: \"other.test.\" has no name in common with the zones example.com."},
 		{"sub.example.com", "", "example.com", "", ""},
 		{".", "", "example.com", "", ""},
 		{"192.0.2.0/24", "", "2.0.192.in-addr.arpa", "", ""},

@@ -1,0 +1,122 @@
+package kuadrant
+
+import (
+	"slices"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records"
+)
+
+// What said says of the Corefile, in the light of what was read.
+
+// openZones says of each zone once, when it becomes so, that every namespace may publish in it (rule 5.1): not before all clusters
+// have listed their Zones, each of which may close one.
+func (s *said) openZones(before, now *records.Snapshot) {
+	isZone := func(k api.Kind) bool { return k == api.KindZone }
+	known := make(map[string]bool)
+	switch {
+	case !listed(now, isZone):
+		return
+	case listed(before, isZone):
+		if before.Table == now.Table {
+			return
+		}
+		for _, origin := range before.Open() {
+			known[origin] = true
+		}
+	}
+	for _, origin := range now.Open() {
+		if !known[origin] {
+			s.tell(&s.zones, "zone %q: any namespace may publish; restrict with `publish` or a Zone", origin)
+		}
+	}
+}
+
+// standIns warns, once, of new zones of the Corefile for which nobody says who serves them, so that a name without an address stands
+// in (rule 6.8). Zones have a verdict of their own.
+func (s *said) standIns(before, now *records.Snapshot) {
+	known := listed(before, api.Kind.HoldsNames)
+	if !listed(now, api.Kind.HoldsNames) || known && before.Table == now.Table {
+		return
+	}
+	ofObjects := make(map[string]bool)
+	for _, c := range now.Objects().Clusters {
+		for name := range c.Zones.All() {
+			if v := now.Verdict(c.Name, api.Ref{Kind: api.KindZone, Name: name}); v != nil {
+				ofObjects[v.FQDN] = true
+			}
+		}
+	}
+	for _, z := range now.Zones() {
+		if !z.StandsIn() || ofObjects[z.Origin()] {
+			continue
+		}
+		if known {
+			if _, served := before.Table.Index[z.Origin()]; served {
+				continue
+			}
+		}
+		var a records.Answer
+		now.Lookup(z, &records.Query{Name: z.Origin(), Owner: z.Origin(), Type: dns.TypeNS}, &a)
+		if len(a.Answer) == 1 && len(a.Extra) == 0 { // no object gives it an address
+			s.warn(&s.zones, "zone %q: no `nameserver` is set; using %s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`",
+				z.Origin(), a.Answer[0].(*dns.NS).Ns)
+		}
+	}
+}
+
+// unmet warns of overrides that concern nothing, once for each version of the file: a name that is misspelt should not be found
+// out by the outage that it was to end.
+func (s *said) unmet(now *records.Snapshot) {
+	overrides := now.Objects().Overrides
+	if overrides == s.overrides || !complete(now) {
+		return
+	}
+	s.overrides = overrides
+	for _, o := range now.Unmet() {
+		s.warn(&s.words, "override %q in line %d matches nothing; check the name", o.String(), o.Line)
+	}
+}
+
+// complete reports whether all clusters have listed what names come from.
+func complete(now *records.Snapshot) bool {
+	return !slices.ContainsFunc(now.Objects().Clusters, func(c *api.Cluster) bool { return !c.Complete() })
+}
+
+// idle warns of what the Corefile selects of objects, or reads, and that has none, once for each Corefile.
+func (s *said) idle(now *records.Snapshot) {
+	cfg := s.corefile.Load()
+	if cfg == nil || cfg == s.looked || !complete(now) {
+		return
+	}
+	s.looked = cfg
+	clusters := now.Objects().Clusters
+	holds := func(c *api.Cluster, prefix string) bool {
+		for k := range api.NumKinds {
+			for range c.Names(k, prefix) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, m := range cfg.Manifests {
+		if !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == m.Cluster && holds(c, "") }) {
+			s.warn(&s.words, "%s: manifests %s: no object was read from this directory; check the path", cfg.At("manifests"), m.Dir)
+		}
+	}
+	known := func(property string, namespaces []string) {
+		for _, namespace := range namespaces {
+			if namespace != "*" && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return holds(c, namespace+"/") }) {
+				s.warn(&s.words, "%s: %s %s: this namespace has no object; check the name", cfg.At(property), property, namespace)
+			}
+		}
+	}
+	known("namespaces", cfg.Selection.Namespaces)
+	known("zone-namespaces", cfg.ZoneNamespaces)
+	policies := cfg.Selection.Policies
+	if policies != nil && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Count(api.KindDNSPolicy) > 0 }) {
+		s.warn(&s.words, "%s: policies %s: no DNSPolicy has these labels; check them", cfg.At("policies"), policies)
+	}
+}
