@@ -57,7 +57,7 @@ func (r *reader) delegation() (d Delegation, ok bool) {
 	}
 	switch {
 	case !known:
-		r.fault("it has an unknown limit, so it allows nothing")
+		r.fault("it has an unknown field, so it allows nothing")
 	case !limited:
 		r.fault("none of its namespaces is valid, so it allows nothing")
 	}
@@ -92,7 +92,7 @@ func (r *reader) recordDelegations() []RecordDelegation {
 		}
 		switch {
 		case !known:
-			r.fault("it has an unknown limit, so it allows nothing")
+			r.fault("it has an unknown field, so it allows nothing")
 		case d.Pattern == "":
 			r.fault("no pattern can match, so it allows nothing")
 		case !limited:

@@ -295,7 +295,7 @@ func (o *overview) troubleAlarms(t *inspect.Troubles) {
 	})
 	rest := t.AllObjects - len(unlocated)
 	o.add(rest, alarm{
-		Head: plural(rest, "object") + " not served in full", Why: "Something of each is not answered. Mend the object, or what it depends on.",
+		Head: plural(rest, "object") + " not served in full", Why: "Part of each object is not served. Fix the object, or what it depends on.",
 		Runbook: "kuadrantobjectsrefused", Command: o.kdns("list", "conflicts"), All: "/conflicts#objects", Items: others,
 	})
 }

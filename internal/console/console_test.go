@@ -113,6 +113,7 @@ func TestPages(t *testing.T) {
 		},
 		"/names":                     {"a.example.com", "*.b.example.com", ">contended<"},
 		"/names?q=B.EX&state=&zone=": {"*.b.example.com"},
+		"/names?q=aa":                {"No name fits", `Near it: <a href="/name?name=a.example.com">`},
 		"/names?q=a.exmaple.com":     {"No name fits", `Near it: <a href="/name?name=a.example.com">`},
 		"/name?name=a.example.com": {
 			"GEO-EU", "192.0.2.2", "default", "world.svg#US", "Who else wants the name",

@@ -177,7 +177,7 @@ func (o *others) set(text string) {
 	case text == before:
 		return
 	case text == "":
-		o.w.told.info("%s has stopped; this replica now writes its objects, but for the statuses that it wrote", before)
+		o.w.told.info("%s has stopped; this replica now writes its objects, except statuses that the operator wrote; release those: docs/write-back.md", before)
 	default:
 		message := text + " runs in this cluster; leaving DNSPolicies, Gateways, DNSRecords and probes to Kuadrant's operators"
 		o.w.told.warn("%s", message)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"reflect"
 	"sync"
 	"time"
@@ -265,7 +266,8 @@ func (s *server) fail(ctx context.Context, what, rights string, err error) troub
 	case none, expired:
 		return sort
 	case unreachable:
-		s.troubles.begin("", sort, "%s: cannot reach the API server at %s: %v; trying again until it answers", s.where(), s.config.Host, err)
+		s.troubles.begin("", sort, "%s: cannot reach the API server at %s: %v; names read so far stay as they are, and "+
+			"until all are read unknown names get SERVFAIL; trying again", s.where(), s.config.Host, cause(err))
 		return sort
 	case stranger:
 		s.troubles.begin("", sort, "%s: %s is not an API server: %v; check the URL and its path; "+
@@ -285,6 +287,14 @@ func (s *server) fail(ctx context.Context, what, rights string, err error) troub
 		s.troubles.begin(what, sort, "%s: cannot read %s: %v; trying again", s.where(), what, err)
 	}
 	return sort
+}
+
+// cause returns an error without the URL of its request.
+func cause(err error) error {
+	if request := (*url.Error)(nil); errors.As(err, &request) {
+		return request.Err
+	}
+	return err
 }
 
 // answered notes that the API server has answered.

@@ -28,8 +28,8 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 	case mayRecord(at.Object, m, rdata.Relative(at.Origin, name), rtype):
 		return at.mayTell(name, rtype)
 	}
-	return Problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s publish %s at %s%s",
-		InCluster(&at.Object.Meta, m), namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
+	return Problemf(reasonNotDelegated, "Zone %s does not let namespace %s publish %s at %s: add {namespaces: [%s], records: [{pattern: %q, types: [%s]}]} to its spec.delegations",
+		InCluster(&at.Object.Meta, m), namespaceOf(m), rtype, TrimDot(name), m.Namespace(), cmp.Or(rdata.Relative(at.Origin, name), "@"), rtype)
 }
 
 // steeredTypes are the types of data that belong to one owner (rule 5.3).

@@ -129,7 +129,7 @@ func (o *object) record(rec *api.DNSRecord) {
 	case rec.Own():
 		o.Refused = &Problem{Reason: ReasonNotServed, Message: "this server has written it, and serves its source instead"}
 	case !named:
-		o.Refused = Problemf(ReasonNotServed, "it is not for this server: it has neither the label %s nor a zoneID with a provider Secret", api.LabelZoneName)
+		o.Refused = Problemf(ReasonNotServed, "it is not for this server: add the label %s: ZONE, or a zoneID with a provider Secret", api.LabelZoneName)
 	case err != nil || o.set.closest(origin) == nil || o.set.closest(origin).Origin != origin:
 		o.Refused = Problemf(ReasonNotServed, "zone %q is not served here; served zones: %s", zone, o.opt.ZoneNames())
 	case rootErr != nil:

@@ -293,8 +293,8 @@ func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
 	case z.Parent != "" && (!delegates || up.Object.Name != z.Parent):
 		return s.strayed(&z.Meta, z.Parent, up)
 	case delegates:
-		return Problemf(reasonNotDelegated, "the delegations of Zone %s do not let namespace %s have the zone %s",
-			InCluster(&up.Object.Meta, &z.Meta), namespaceOf(&z.Meta), TrimDot(a.FQDN))
+		return Problemf(reasonNotDelegated, "Zone %s does not let namespace %s have the zone %s: add {namespaces: [%s], zones: [%q]} to its spec.delegations",
+			InCluster(&up.Object.Meta, &z.Meta), namespaceOf(&z.Meta), TrimDot(a.FQDN), z.Namespace(), rdata.Relative(up.Origin, a.FQDN))
 	case opt.ZoneNamespaces == nil:
 		return opt.mayPublishIn(s.zoneAt(a.FQDN, up).Corefile.Origin, &z.Meta, a.FQDN, "")
 	}

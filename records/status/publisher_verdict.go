@@ -21,7 +21,7 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 	p := t.Publisher
 	v := &api.Verdict{FQDN: p.FQDN}
 	if p.Refused != nil {
-		v.Conditions = s.ready(p.Refused)
+		v.Conditions = s.ready(v.FQDN, p.Refused)
 		return v
 	}
 	problems := slices.Clone(p.Problems)
@@ -66,7 +66,7 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 		all = endpoint.Problemf(all.Reason, "%s; and %d more", all.Message, len(problems)-maxTold)
 	}
 	if v.TotalRecords == 0 {
-		v.Conditions = s.ready(all)
+		v.Conditions = s.ready(v.FQDN, all)
 	} else {
 		v.Conditions = served(v, all)
 	}

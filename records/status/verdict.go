@@ -132,7 +132,7 @@ func (r *report) collect(s *View) {
 // add adds a note.
 func (r *report) add(n endpoint.Note) {
 	if n.Condition.Reason == endpoint.ReasonNotServed {
-		n.Condition.Message = "the host is outside the zones served here: " + r.zones()
+		n.Condition.Message = n.Host + " is outside the zones served here: " + r.zones()
 	}
 	if n.Record != "" {
 		r.failed = append(r.failed, n.Record)

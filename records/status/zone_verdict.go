@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 
@@ -19,7 +20,7 @@ func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
 		v.Parent = a.Parent.Name
 	}
 	if a.Problem != nil {
-		v.Conditions = s.ready(a.Problem)
+		v.Conditions = s.ready(v.FQDN, a.Problem)
 		return v
 	}
 	z := s.Served[s.Table.Index[a.FQDN]]
@@ -32,7 +33,7 @@ func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
 	if z.StandsIn() {
 		none := endpoint.Problemf(endpoint.ReasonNoNameservers,
 			"no NS Record, and no `nameserver` in the Corefile; using the placeholder %s: write one of them", endpoint.TrimDot(z.MName()))
-		v.Conditions = s.ready(none.And(said))
+		v.Conditions = s.ready(v.FQDN, none.And(said))
 		return v
 	}
 	v.Conditions = served(v, said)
@@ -46,7 +47,7 @@ func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verd
 	}
 	v := &api.Verdict{FQDN: r.Name}
 	if r.Problem != nil {
-		v.Conditions = s.ready(r.Problem)
+		v.Conditions = s.ready(v.FQDN, r.Problem)
 		return v
 	}
 	z := s.Served[s.Table.Index[r.Zone()]]
@@ -55,7 +56,7 @@ func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verd
 	}
 	said := s.lossOf(z, r, losses)
 	if said.KeepsOut() {
-		v.Conditions = s.ready(said)
+		v.Conditions = s.ready(v.FQDN, said)
 		return v
 	}
 	if said == nil {
@@ -72,11 +73,11 @@ func (s *View) lossOf(z *zone.Zone, r *endpoint.Record, losses zone.LossFunc) *e
 	return z.LossOf(z.Node(r.Name), r, losses)
 }
 
-// ready returns the conditions of an object that is not served.
-func (s *View) ready(p *endpoint.Problem) []api.Condition {
+// ready returns the conditions of an object that is not served; name is its, with a final dot.
+func (s *View) ready(name string, p *endpoint.Problem) []api.Condition {
 	message := p.Message
 	if p.Reason == endpoint.ReasonNotServed && message == "" {
-		message = "the name is outside the zones served here: " + s.Opt.ZoneNames()
+		message = cmp.Or(endpoint.TrimDot(name), ".") + " is outside the zones served here: " + s.Opt.ZoneNames()
 	}
 	return []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionFalse, Reason: p.Reason, Message: api.Cut(message, endpoint.MaxMessage)}}
 }
