@@ -31,8 +31,8 @@ type said struct {
 	// goroutine uses them.
 	overrides *api.Overrides
 	begun     bool
-	// corefile is what is in force, and looked is that whose words were looked up in what was read last.
-	corefile atomic.Pointer[engine.Options]
+	// corefile returns the Corefile of which everything is listed, nil for none, and looked is the one that idle looked at last.
+	corefile func() *engine.Options
 	looked   *engine.Options
 }
 
@@ -44,7 +44,7 @@ type logger interface {
 
 func newSaid(log logger, published func()) *said {
 	return &said{
-		published: published, log: log,
+		published: published, log: log, corefile: func() *engine.Options { return nil },
 		objects: bounded{more: "objects are not served in full; the console lists them"},
 		zones:   bounded{more: "lines about zones were not logged"},
 		hosts:   bounded{more: "hosts began or stopped failing open; the console lists them"},

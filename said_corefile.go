@@ -71,7 +71,7 @@ func (s *said) standIns(before, now *records.Snapshot) {
 // out by the outage that it was to end.
 func (s *said) unmet(now *records.Snapshot) {
 	overrides := now.Objects().Overrides
-	if overrides == s.overrides || !complete(now) {
+	if overrides == s.overrides || slices.ContainsFunc(now.Objects().Clusters, func(c *api.Cluster) bool { return !c.Complete() }) {
 		return
 	}
 	s.overrides = overrides
@@ -80,15 +80,10 @@ func (s *said) unmet(now *records.Snapshot) {
 	}
 }
 
-// complete reports whether all clusters have listed what names come from.
-func complete(now *records.Snapshot) bool {
-	return !slices.ContainsFunc(now.Objects().Clusters, func(c *api.Cluster) bool { return !c.Complete() })
-}
-
 // idle warns of what the Corefile selects of objects, or reads, and that has none, once for each Corefile.
 func (s *said) idle(now *records.Snapshot) {
-	cfg := s.corefile.Load()
-	if cfg == nil || cfg == s.looked || !complete(now) {
+	cfg := s.corefile()
+	if cfg == nil || cfg == s.looked {
 		return
 	}
 	s.looked = cfg
@@ -102,7 +97,8 @@ func (s *said) idle(now *records.Snapshot) {
 		return false
 	}
 	for _, m := range cfg.Manifests {
-		if !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == m.Cluster && holds(c, "") }) {
+		all := len(cfg.Selection.Namespaces) == 0
+		if all && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == m.Cluster && holds(c, "") }) {
 			s.warn(&s.words, "%s: manifests %s: no object was read from this directory; check the path", cfg.At("manifests"), m.Dir)
 		}
 	}

@@ -219,22 +219,24 @@ func TestZonesOnce(t *testing.T) {
 // TestIdle: what the Corefile selects, or reads, and that has no object is said once.
 func TestIdle(t *testing.T) {
 	cfg := &engine.Options{
-		Manifests: []engine.Manifests{{Dir: "a", Cluster: "c"}, {Dir: "b", Cluster: "d"}}, ZoneNamespaces: []string{"*", "dsn"},
-		Selection: source.Selection{Namespaces: []string{"ns", "shpo"}, Policies: labels.SelectorFromSet(labels.Set{"tier": "public"})},
+		ZoneNamespaces: []string{"*", "dsn"},
+		Selection:      source.Selection{Namespaces: []string{"ns", "shpo"}, Policies: labels.SelectorFromSet(labels.Set{"tier": "public"})},
 	}
 	cfg.Note("namespaces", "Corefile:3")
 	log := new(lines)
 	s := newSaid(log, func() {})
-	s.corefile.Store(cfg)
+	s.corefile = func() *engine.Options { return cfg }
 	snap, _ := compiled(t, nil, gatewayJSON("p", `{"name": "l"}`, ""))
 	log.take()
 	s.idle(snap)
 	s.idle(snap)
+	cfg = &engine.Options{Manifests: []engine.Manifests{{Dir: "a", Cluster: "c"}, {Dir: "b", Cluster: "d"}}}
+	s.idle(snap)
 	want := []string{
-		": manifests b: no object was read from this directory; check the path",
 		"Corefile:3: namespaces shpo: this namespace has no object; check the name",
 		": zone-namespaces dsn: this namespace has no object; check the name",
 		": policies tier=public: no DNSPolicy has these labels; check them",
+		": manifests b: no object was read from this directory; check the path",
 	}
 	if got := log.take(); !slices.Equal(got, want) {
 		t.Errorf("logged %q, want %q", got, want)

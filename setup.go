@@ -226,6 +226,7 @@ func newServer() *server {
 	s.notifier.warnf, s.notifier.infof = s.news.Warningf, s.news.Infof
 	s.said = newSaid(s.news, s.notifier.ring)
 	s.engine = engine.New(s.news, s.said)
+	s.said.corefile = func() *engine.Options { return s.engine.Current().Listed }
 	return s
 }
 
@@ -242,7 +243,6 @@ func (s *server) configure(i *instance) (err error) {
 		}
 	}
 	s.said.ask.Store(&i.blocks.ask)
-	s.said.corefile.Store(i.config)
 	runs := engine.Parts{s.notifier: s.notifier.run}
 	if console != nil {
 		runs[console] = console.run

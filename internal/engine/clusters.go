@@ -164,6 +164,7 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 	byName := func(a, b *api.Cluster) int { return strings.Compare(a.Name, b.Name) }
 	slices.SortFunc(in.Clusters, byName)
 	slices.Sort(p.FromState)
+	p.listed = !slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.last == nil || !f.last.Complete() })
 	in.Awaited, in.Unsure, in.Expecting = a.unread(), a.secrets.follow != nil && !a.secrets.listed, a.secrets.expecting.Load()
 	slices.SortFunc(in.Awaited, byName)
 	return in, from, p

@@ -57,6 +57,9 @@ func (e *Engine) compileNow() {
 	if p.Snapshot.Behind() { // it may hold what came from there
 		p.FromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.FromState, e.Current().FromState))))
 	}
+	if p.listed && !p.Snapshot.Behind() {
+		p.Listed = e.settings().of
+	}
 	p.Made = e.Now()
 	e.follow(p.Snapshot, begin)
 	e.publish(p, p.Made.Sub(begin))

@@ -19,7 +19,10 @@ type Publication struct {
 	Snapshot            *records.Snapshot
 	FromState, bySecret []string
 	Made                time.Time
-	prober              *health.Prober // that was given the targets
+	// Listed are the options of which every source has listed what names come from; nil while one has not.
+	Listed *Options
+	listed bool           // every source has
+	prober *health.Prober // that was given the targets
 }
 
 // Stale reports whether something comes from the state on disk.

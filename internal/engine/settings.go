@@ -17,6 +17,7 @@ import (
 // settings are what one Corefile makes of an engine. A reload replaces them whole; parts with equal settings go on. settings are
 // read-only once in force, but for opt.Published, opt.Health and opt.Denied, which the compiling goroutine owns.
 type settings struct {
+	of        *Options
 	opt       *records.Options
 	reads     source.Selection
 	selection string         // reads as text, but for the kinds
@@ -197,7 +198,7 @@ func (e *Engine) runParts(s *settings) {
 // cannot work.
 func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	was := e.settings()
-	s := &settings{opt: cfg.Records(), reads: cfg.Selection, selection: selectionText(cfg.Selection), guard: cfg.Guard}
+	s := &settings{of: cfg, opt: cfg.Records(), reads: cfg.Selection, selection: selectionText(cfg.Selection), guard: cfg.Guard}
 	if d := DefaultGuard; s.guard == nil {
 		s.guard = &d
 	}
