@@ -148,7 +148,7 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 	}
 	for _, e := range o.steered {
 		if o.FQDN != "" && e.Target != "" && rdata.IsSubdomain(rdata.Base(o.FQDN), e.Target) && !o.has(e.Target) {
-			o.refuse(reasonLeadsNowhere, "%s: no endpoint of the object has its target %s, which is below spec.rootHost; the name does not resolve, "+
+			o.refuse(ReasonLeadsNowhere, "%s: no endpoint of the object has its target %s, which is below spec.rootHost; the name does not resolve, "+
 				"unless another object publishes the target", TrimDot(e.Name), TrimDot(e.Target))
 		}
 		hosts := []string{e.Name}

@@ -71,7 +71,7 @@ const (
 	ReasonMismatch       = "DelegationMismatch"
 	ReasonHidden         = "Hidden"
 	reasonReserved       = "ReservedName"
-	reasonLeadsNowhere   = "LeadsNowhere"
+	ReasonLeadsNowhere   = "LeadsNowhere"
 	ReasonServedInPart   = api.ServedInPart
 	ReasonServed         = "Served"
 )

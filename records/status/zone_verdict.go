@@ -36,6 +36,10 @@ func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
 		v.Conditions = s.ready(v.FQDN, none.And(said))
 		return v
 	}
+	if server := z.Unaddressed(); server != "" {
+		said = said.And(endpoint.Problemf(endpoint.ReasonLeadsNowhere,
+			"name server %s has no address in the zone, so resolvers cannot use it: add an A or AAAA Record", endpoint.TrimDot(server)))
+	}
 	v.Conditions = served(v, said)
 	return v
 }

@@ -89,6 +89,25 @@ func (z *Zone) MName() string {
 	return z.Nameservers()[0].Name
 }
 
+// Unaddressed returns the first of the zone's name servers that lies in it, in no zone below, and has no address; "" for none.
+func (z *Zone) Unaddressed() string {
+	apex, ok := z.Nodes.Get(z.Origin())
+	if !ok {
+		return ""
+	}
+	for _, rr := range OfType(apex.Static, dns.TypeNS) {
+		server := rr.(*dns.NS).Ns
+		if !rdata.IsSubdomain(z.Origin(), server) {
+			continue
+		}
+		n, turn := z.Search(server, dns.TypeA)
+		if turn == nil && (n == nil || n.Steered.Owner == nil && len(n.appendKnown(nil)) == 0) {
+			return server
+		}
+	}
+	return ""
+}
+
 // ownGlue returns the addresses of the zone's name servers where all of them lie in it, and
 // none depends on checks.
 func (z *Zone) ownGlue() []dns.RR {
