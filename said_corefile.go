@@ -88,23 +88,15 @@ func (s *said) idle(now *records.Snapshot) {
 	}
 	s.looked = cfg
 	clusters := now.Objects().Clusters
-	holds := func(c *api.Cluster, prefix string) bool {
-		for k := range api.NumKinds {
-			for range c.Names(k, prefix) {
-				return true
-			}
-		}
-		return false
-	}
 	for _, m := range cfg.Manifests {
 		all := len(cfg.Selection.Namespaces) == 0
-		if all && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == m.Cluster && holds(c, "") }) {
+		if all && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == m.Cluster && c.Holds("") }) {
 			s.warn(&s.words, "%s: manifests %s: no object was read from this directory; check the path", cfg.At("manifests"), m.Dir)
 		}
 	}
 	known := func(property string, namespaces []string) {
 		for _, namespace := range namespaces {
-			if namespace != "*" && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return holds(c, namespace+"/") }) {
+			if namespace != "*" && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Holds(namespace + "/") }) {
 				s.warn(&s.words, "%s: %s %s: this namespace has no object; check the name", cfg.At(property), property, namespace)
 			}
 		}

@@ -160,6 +160,16 @@ func (c *Cluster) Names(k Kind, prefix string) iter.Seq[string] {
 	return func(yield func(string) bool) { kinds[k].tree.names(c, prefix, yield) }
 }
 
+// Holds reports whether c has an object of any kind whose name starts with prefix.
+func (c *Cluster) Holds(prefix string) bool {
+	for k := range NumKinds {
+		for range c.Names(k, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // MetaOf returns the metadata of an object of c; nil where it has none of that name.
 func (c *Cluster) MetaOf(ref Ref) *Meta { return kinds[ref.Kind].tree.meta(c, ref.Name) }
 

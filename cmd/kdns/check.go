@@ -171,31 +171,17 @@ func (w *world) idleLines() (found []inspect.Finding) {
 	}
 	cfg, sel := w.settings.Corefile, &w.settings.Selection
 	for _, namespace := range sel.Namespaces {
-		if !w.has(namespace+"/", api.NumKinds) {
+		if !slices.ContainsFunc(w.clusters, func(c *api.Cluster) bool { return c.Holds(namespace + "/") }) {
 			warn("%s: namespaces %s: no object is in this namespace; check the name", cmp.Or(cfg.At("namespaces"), corefile.WatchNamespaces), namespace)
 		}
 	}
-	if sel.Policies != nil && !w.has("", api.KindDNSPolicy) {
+	if sel.Policies != nil && !slices.ContainsFunc(w.clusters, func(c *api.Cluster) bool { return c.Count(api.KindDNSPolicy) > 0 }) {
 		warn("%s: policies %s: no DNSPolicy has these labels", cfg.At("policies"), sel.Policies)
 	}
 	for _, o := range w.snap.Unmet() {
 		warn("%s:%d: override %q matches nothing; check the name", cfg.Override, o.Line, o.String())
 	}
 	return found
-}
-
-// has reports whether there is an object of a kind, NumKinds for any, whose namespace/name begins so.
-func (w *world) has(prefix string, of api.Kind) bool {
-	for _, c := range w.clusters {
-		for kind := range api.NumKinds {
-			for range c.Names(kind, prefix) {
-				if of == api.NumKinds || of == kind {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // findingsText has a line for each finding.

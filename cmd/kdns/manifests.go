@@ -104,14 +104,7 @@ func (o *options) nothingIn(read *world) error {
 
 // empty reports whether there is no object at all.
 func (w *world) empty() bool {
-	for _, c := range w.clusters {
-		for kind := range api.NumKinds {
-			if c.Count(kind) > 0 {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.clusters, func(c *api.Cluster) bool { return c.Holds("") })
 }
 
 // noObject says that there is nothing in what -f names.
