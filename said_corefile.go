@@ -87,24 +87,7 @@ func (s *said) idle(now *records.Snapshot) {
 		return
 	}
 	s.looked = cfg
-	clusters := now.Objects().Clusters
-	for _, m := range cfg.Manifests {
-		all := len(cfg.Selection.Namespaces) == 0
-		if all && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Name == m.Cluster && c.Holds("") }) {
-			s.warn(&s.words, "%s: manifests %s: no object was read from this directory; check the path", cfg.At("manifests"), m.Dir)
-		}
-	}
-	known := func(property string, namespaces []string) {
-		for _, namespace := range namespaces {
-			if namespace != "*" && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Holds(namespace + "/") }) {
-				s.warn(&s.words, "%s: %s %s: this namespace has no object; check the name", cfg.At(property), property, namespace)
-			}
-		}
-	}
-	known("namespaces", cfg.Selection.Namespaces)
-	known("zone-namespaces", cfg.ZoneNamespaces)
-	policies := cfg.Selection.Policies
-	if policies != nil && !slices.ContainsFunc(clusters, func(c *api.Cluster) bool { return c.Count(api.KindDNSPolicy) > 0 }) {
-		s.warn(&s.words, "%s: policies %s: no DNSPolicy has these labels; check them", cfg.At("policies"), policies)
+	for _, line := range cfg.Idle(now.Objects().Clusters) {
+		s.warn(&s.words, "%s", line)
 	}
 }

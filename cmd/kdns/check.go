@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/console"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
@@ -164,22 +163,13 @@ func corefileFindings(s *corefile.Settings) (found []inspect.Finding) {
 
 // idleLines returns the lines of the Corefile, and of its file of overrides, that match nothing in the manifests that it names.
 func (w *world) idleLines() (found []inspect.Finding) {
-	warn := func(format string, args ...any) {
-		found = append(found, inspect.Finding{
-			Severity: inspect.SeverityWarning, Reason: inspect.ReasonCorefile, Text: fmt.Sprintf(format, args...),
-		})
-	}
-	cfg, sel := w.settings.Corefile, &w.settings.Selection
-	for _, namespace := range sel.Namespaces {
-		if !slices.ContainsFunc(w.clusters, func(c *api.Cluster) bool { return c.Holds(namespace + "/") }) {
-			warn("%s: namespaces %s: no object is in this namespace; check the name", cmp.Or(cfg.At("namespaces"), corefile.WatchNamespaces), namespace)
-		}
-	}
-	if sel.Policies != nil && !slices.ContainsFunc(w.clusters, func(c *api.Cluster) bool { return c.Count(api.KindDNSPolicy) > 0 }) {
-		warn("%s: policies %s: no DNSPolicy has these labels", cfg.At("policies"), sel.Policies)
-	}
+	cfg := w.settings.Corefile
+	lines := cfg.Idle(w.clusters)
 	for _, o := range w.snap.Unmet() {
-		warn("%s:%d: override %q matches nothing; check the name", cfg.Override, o.Line, o.String())
+		lines = append(lines, fmt.Sprintf("%s:%d: override %q matches nothing; check the name", cfg.Override, o.Line, o.String()))
+	}
+	for _, line := range lines {
+		found = append(found, inspect.Finding{Severity: inspect.SeverityWarning, Reason: inspect.ReasonCorefile, Text: line})
 	}
 	return found
 }

@@ -66,8 +66,8 @@ func TestCheckIdleLines(t *testing.T) {
 		"warning: "+file+`:2: zone "k.exmaple.org." is outside this server block`,
 		"warning: "+file+`:4: rname "admin" is not an e-mail address`,
 		"warning: "+file+":6: publish other.example: no zone of the Corefile",
-		"warning: "+file+":10: namespaces shpo: no object is in this namespace; check the name (Corefile)\n",
-		"warning: "+file+":9: policies tier=public: no DNSPolicy has these labels (Corefile)\n",
+		"warning: "+file+":10: namespaces shpo: this namespace has no object; check the name (Corefile)\n",
+		"warning: "+file+":9: policies tier=public: no DNSPolicy has these labels; check them (Corefile)\n",
 		"warning: "+words+`:1: override "target 192.0.2.99 down" matches nothing; check the name (Corefile)`)
 	const idle = "matches nothing"
 	if got := kdns(t, "", "check", "--corefile", file, "-f", dir+"/m"); strings.Contains(got.out, idle) || !strings.Contains(got.out, "rname") {

@@ -23,6 +23,7 @@ func Check(o *engine.Options) error {
 			return o.At(engine.PluginName).Errorf("variable %s: %w", WatchNamespaces, err)
 		}
 		sel.Namespaces = slices.Compact(slices.Sorted(slices.Values(names)))
+		o.Note("namespaces", WatchNamespaces)
 	}
 	for _, property := range []string{"write-back", "write-rate", "lease"} {
 		if at := o.At(property); at != "" && len(o.Manifests) > 0 {

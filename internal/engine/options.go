@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -124,3 +125,27 @@ func (o *Options) Records() *records.Options {
 
 // MaxOverrides is the largest file of overrides that is read, in octets.
 const MaxOverrides = 1 << 20
+
+// Idle returns a line for each of what the options select of objects, or read, and that clusters, all of which are listed, have none of.
+func (o *Options) Idle(clusters []*api.Cluster) (lines []string) {
+	none := func(has func(*api.Cluster) bool) bool { return !slices.ContainsFunc(clusters, has) }
+	for _, m := range o.Manifests {
+		all := len(o.Selection.Namespaces) == 0
+		if all && none(func(c *api.Cluster) bool { return c.Name == m.Cluster && c.Holds("") }) {
+			lines = append(lines, fmt.Sprintf("%s: manifests %s: no object was read from this directory; check the path", o.At("manifests"), m.Dir))
+		}
+	}
+	namespaces := func(property string, of []string) {
+		for _, namespace := range of {
+			if namespace != "*" && none(func(c *api.Cluster) bool { return c.Holds(namespace + "/") }) {
+				lines = append(lines, fmt.Sprintf("%s: %s %s: this namespace has no object; check the name", o.At(property), property, namespace))
+			}
+		}
+	}
+	namespaces("namespaces", o.Selection.Namespaces)
+	namespaces("zone-namespaces", o.ZoneNamespaces)
+	if o.Selection.Policies != nil && none(func(c *api.Cluster) bool { return c.Count(api.KindDNSPolicy) > 0 }) {
+		lines = append(lines, fmt.Sprintf("%s: policies %s: no DNSPolicy has these labels; check them", o.At("policies"), o.Selection.Policies))
+	}
+	return lines
+}
