@@ -22,22 +22,34 @@ func chainHost(apex, name string) (n string) {
 	return n
 }
 
-// GroupKey returns the name that decides who may publish at a host: the host itself, less a leading "*." and labels that
-// begin with _ (rule 5.9). What is decided at once is by these.
+// GroupKey returns the name that decides who may publish at a host: the host itself, less a leading "*.", or what lies above its
+// last label that begins with _ (rule 5.9). What is decided at once is by these.
 func GroupKey(host string) string {
 	key := rdata.Base(host)
-	for strings.HasPrefix(key, "_") {
-		above, ok := rdata.Parent(key)
-		if !ok {
-			break
+	if at := lastUnderscored(key); at >= 0 {
+		if above, ok := rdata.Parent(key[at:]); ok {
+			return above
 		}
-		key = above
 	}
 	return key
 }
 
-// Underscored reports whether a name lies below another one with labels that begin with _.
-func Underscored(name string) bool { return strings.HasPrefix(rdata.Base(name), "_") }
+// Underscored reports whether a name, or a pattern, has a label that begins with _.
+func Underscored(name string) bool { return lastUnderscored(name) >= 0 }
+
+// lastUnderscored returns where in a name its last label that begins with _ does; -1 for none.
+func lastUnderscored(name string) int {
+	last := -1
+	if !strings.Contains(name, "_") {
+		return last // by far the most
+	}
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if strings.HasPrefix(name[off:], "_") {
+			last = off
+		}
+	}
+	return last
+}
 
 // TrimDot returns a name as people write it: without its final dot.
 func TrimDot(name string) string { return strings.TrimSuffix(name, ".") }

@@ -173,8 +173,8 @@ func (o *Options) Open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return rdata.IsSubdomain(p.Domain, origin) })
 }
 
-// Bound reports whether an object may publish at a name of the zone at only if its namespace has the name above the labels that
-// begin with _.
+// Bound reports whether an object may publish at a name of the zone at only if its namespace has the name above the label that
+// begins with _.
 func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	switch {
 	case !Underscored(name) || o.administers(at, m):
@@ -184,7 +184,7 @@ func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	}
 	for d := range at.Object.DelegationsTo(grantee(at.Object, m)) {
 		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
-			return r.Pattern[0] == '_' && matchPattern(r.Pattern, rdata.Relative(at.Origin, name))
+			return Underscored(r.Pattern) && matchPattern(r.Pattern, rdata.Relative(at.Origin, name))
 		}) {
 			return false
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -34,13 +35,13 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 }
 
 // covering returns the wildcard below a node that answers for a name which has none: nil if the name is one of those that name
-// the owners of hosts, since only the server puts records there (rule 5.8), and where it begins with _ and another namespace has
-// the name above (rule 5.9).
+// the owners of hosts, since only the server puts records there (rule 5.8), and where another namespace has the name above a label
+// that begins with _ (rule 5.9).
 func (z *Zone) covering(n *Node, name string) *Node {
 	switch {
 	case n.wild == nil, z.TellsOwner(name):
 		return nil
-	case name[0] == '_':
+	case endpoint.Underscored(name):
 		if by := ownerAt(n.wild.Name, z.Nodes, &z.owned); by != nil && owner.Strange(ownerAbove(name, z.Nodes, &z.owned), by.By) {
 			return nil
 		}

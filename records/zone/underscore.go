@@ -55,22 +55,21 @@ func (e *Edit) renewBelow(name string) {
 		return // all are new, or no Record is bound to the owner of the name
 	}
 	var found []string
-	if name == e.Zone.Origin() { // deep leaves out those that lie directly below it
-		for _, prefix := range [...]string{"_", rdata.Wildcard + "_"} {
-			for at := range e.names.From(prefix) {
-				if !strings.HasPrefix(at, prefix) {
-					break
-				}
-				found = append(found, at)
-			}
+	prefix := rdata.FromRoot(name) + "_"
+	for key := range e.deep.edit().From(prefix) {
+		if !strings.HasPrefix(key, prefix) {
+			break
 		}
-	} else {
-		prefix := rdata.FromRoot(name) + "_"
-		for key := range e.deep.edit().From(prefix) {
-			if !strings.HasPrefix(key, prefix) {
+		found = append(found, rdata.FromRoot(key))
+	}
+	if name == e.Zone.Origin() { // deep leaves out those that lie directly below it
+		for at := range e.names.From("_") {
+			if !strings.HasPrefix(at, "_") {
 				break
 			}
-			found = append(found, rdata.FromRoot(key))
+			if up, _ := rdata.Parent(at); up == name {
+				found = append(found, at)
+			}
 		}
 	}
 	for _, at := range found {
