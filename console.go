@@ -33,8 +33,8 @@ type consoleServer struct {
 	server   *http.Server
 }
 
-// openConsole listens for the console, where the Corefile has one. During a reload two instances
-// listen at one address for a moment.
+// openConsole opens the console's listener, if the Corefile has a console. During a reload, two
+// instances listen at one address for a moment.
 func (s *server) openConsole(cfg *engine.Options) (*consoleServer, error) {
 	c := cfg.Console
 	if c.Address == "" {
@@ -56,8 +56,8 @@ func (s *server) openConsole(cfg *engine.Options) (*consoleServer, error) {
 	return &consoleServer{console.Bounded(l), console.HTTPServer(console.New(opt))}, nil
 }
 
-// listenConsole listens at an address. Two listeners with SO_REUSEPORT share a port without a word, so that only the console before
-// may have this one: during a reload.
+// listenConsole listens at an address. Two listeners with SO_REUSEPORT silently share a port, so it first checks that the port is free.
+// Only the previous console may still have it: during a reload.
 func (s *server) listenConsole(address string) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *server) Look() (inspect.View, bool) {
 	return v, true
 }
 
-// How much is shown; all is counted.
+// Bounds of what is shown; everything is counted.
 const (
 	maxShownFailing   = 50  // hosts that fail open
 	maxShownOverrides = 20  // overrides
@@ -168,7 +168,7 @@ func (s *server) Server() console.Server {
 	return said
 }
 
-// consoleClusters says how clusters are read and written to.
+// consoleClusters describes how each cluster is read and written to.
 func consoleClusters(e *engine.Engine) []console.Cluster {
 	all := make(map[string]*console.Cluster)
 	for name, stats := range e.Reading() {
@@ -195,13 +195,13 @@ func consoleClusters(e *engine.Engine) []console.Cluster {
 	return list
 }
 
-// marks are since when something is so. Any goroutine may use them.
+// marks remember since when conditions hold. Any goroutine may use them.
 type marks struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// set notes that something is so, or not.
+// set notes whether a condition holds.
 func (m *marks) set(what string, is bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -215,7 +215,7 @@ func (m *marks) set(what string, is bool) {
 	}
 }
 
-// of returns since when something is so; zero if it is not.
+// of returns since when a condition holds; the zero time if it does not.
 func (m *marks) of(what string) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -269,7 +269,7 @@ func (n *news) Errorf(format string, args ...any) {
 	n.Logger.Errorf(format, args...)
 }
 
-// trimName returns a name without its final dot, but for the root.
+// trimName returns a name without its final dot; the root keeps it.
 func trimName(name string) string {
 	if name == "." {
 		return name
@@ -298,11 +298,11 @@ func Version() string {
 	return fmt.Sprintf("in %s %s", info.Main.Path, info.Main.Version)
 }
 
-// mostLeftOut is how many lines a preview has about what of the manifests does not count.
+// mostLeftOut bounds the lines that a preview has about parts of the manifests that do not count.
 const mostLeftOut = 50
 
-// Preview implements console.Source. What it compiles shares all that stays with the snapshot that
-// queries are answered from, and is forgotten when it has been compared.
+// Preview implements console.Source. The preview shares all unchanged data with the live snapshot,
+// and is dropped after the comparison.
 func (s *server) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	e := s.engine
 	var left []string

@@ -15,10 +15,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// dnssecName is the plugin of CoreDNS that signs answers on the fly. It signs all below
-// the zones that it lists in the longest of their names, and does not know where zones
-// begin. So that a sub-zone is not signed as if it were a part of its parent, a signer
-// stands in front of it.
+// dnssecName is CoreDNS's plugin that signs answers on the fly. It signs everything at or below the
+// zones that it lists, each name with the longest match, and does not know where zones begin. A
+// signer in front of it keeps it from signing a sub-zone as part of its parent.
 const dnssecName = "dnssec"
 
 // signing is the dnssec plugin of one server block.
@@ -26,8 +25,7 @@ type signing struct {
 	add plugin.Plugin // puts it in front of another handler
 	// bare is the plugin in front of passedOn.
 	bare plugin.Handler
-	// known tells of the zones of the Corefile whether the plugin lists them. It is made
-	// before the first query.
+	// known says which zones of the Corefile the plugin lists. It is filled before the first query.
 	known map[string]bool
 }
 
@@ -35,13 +33,13 @@ func newSigning(add plugin.Plugin) *signing {
 	return &signing{add: add, bare: add(plugin.HandlerFunc(passOn))}
 }
 
-// passedOn is what passOn returns, which is no rcode.
+// passedOn is what passOn returns; no rcode has this value.
 const passedOn = 1 << 16
 
-// passOn stands behind the dnssec plugin, and shows that a query has got there.
+// passOn stands behind the dnssec plugin, and shows that a query got that far.
 func passOn(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return passedOn, nil }
 
-// nobody is the other end of a query that only shows what becomes of it.
+// nobody is the client of a query that only tests what a plugin does with it.
 type nobody struct{ dns.ResponseWriter }
 
 // WriteMsg implements dns.ResponseWriter.
@@ -50,8 +48,8 @@ func (nobody) WriteMsg(*dns.Msg) error { return nil }
 // RemoteAddr implements dns.ResponseWriter.
 func (nobody) RemoteAddr() net.Addr { return new(net.UDPAddr) }
 
-// lists reports whether the plugin lists the zone: where its keys are asked for, it answers
-// itself then, and only then.
+// lists reports whether the plugin lists the zone. It tries a DNSKEY query: the plugin answers that
+// itself only for its zones.
 func (s *signing) lists(zone string) bool {
 	if listed, ok := s.known[zone]; ok {
 		return listed
@@ -61,15 +59,15 @@ func (s *signing) lists(zone string) bool {
 	return err == nil && what != passedOn
 }
 
-// hasKeys reports whether the plugin has anything to sign with. It lists the zone.
+// hasKeys reports whether the plugin has keys. The plugin must list the zone.
 func (s *signing) hasKeys(zone string) bool {
 	m := &dns.Msg{Question: []dns.Question{{Name: zone, Qtype: dns.TypeDNSKEY, Qclass: dns.ClassINET}}}
 	var keys answerOf
-	_, _ = s.bare.ServeDNS(context.Background(), &keys, m) // what there is to know is in keys
+	_, _ = s.bare.ServeDNS(context.Background(), &keys, m) // the result is in keys
 	return len(keys.answer) > 0
 }
 
-// covers reports whether the plugin signs what is at the name, as data of whatever zone.
+// covers reports whether the plugin signs data at the name, whatever its zone.
 func (s *signing) covers(name string) bool {
 	for at, ok := name, true; ok; at, ok = above(at) {
 		if s.lists(at) {
@@ -79,11 +77,11 @@ func (s *signing) covers(name string) bool {
 	return false
 }
 
-// signedBy returns what signs the zone's answers where this server block is asked; nil
-// where nothing does. That is this block's dnssec plugin where it lists the zone; else
-// another's that does, for CoreDNS hands queries for DS records to the block of the
-// topmost zone. A zone that none lists is signed as a part of one above it only where no
-// zone above it is served here: there is no cut then that anybody could see.
+// signedBy returns the plugin that signs the zone's answers for queries to this server block; nil
+// for none. It is this block's dnssec plugin if that lists the zone; else another block's that
+// does, because CoreDNS sends DS queries to the block of the topmost zone. A zone that no plugin
+// lists is signed as part of a zone above it only if no zone above it is served here: then no
+// client can see the cut.
 func (k *Kuadrant) signedBy(snap *records.Snapshot, zone string) *signing {
 	if k.signing == nil {
 		return nil
@@ -113,8 +111,8 @@ func above(name string) (up string, ok bool) {
 	return ".", true
 }
 
-// guard returns add, which puts a plugin into the chain, such that a signer comes before
-// the dnssec plugin.
+// guard wraps add, which puts a plugin into the chain, so that a signer comes before the dnssec
+// plugin.
 func (k *Kuadrant) guard(add plugin.Plugin) plugin.Plugin {
 	return func(next plugin.Handler) plugin.Handler {
 		h := add(next)
@@ -129,8 +127,8 @@ func (k *Kuadrant) guard(add plugin.Plugin) plugin.Plugin {
 	}
 }
 
-// learn finds out which zones of the whole Corefile dnssec lists in the server block, and
-// says what cannot work of that.
+// learn finds out which of the Corefile's zones dnssec lists in this server block, and returns
+// warnings about what cannot work.
 func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 	if k.signing == nil {
 		return nil
@@ -158,17 +156,17 @@ func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 	return misgivings
 }
 
-// signer stands in front of the dnssec plugin of one server block.
+// signer wraps the dnssec plugin of one server block.
 type signer struct {
 	plugin *Kuadrant
 	sign   plugin.Handler // the dnssec plugin
-	next   plugin.Handler // what follows it
+	next   plugin.Handler // the plugin after it
 }
 
-// Name implements plugin.Handler. It is the name of the plugin that it stands in for.
+// Name implements plugin.Handler. It returns the name of the plugin that it wraps.
 func (s *signer) Name() string { return dnssecName }
 
-// ServeDNS implements plugin.Handler. It hands a query whose answer would be signed to the signer of the zone that answers it.
+// ServeDNS implements plugin.Handler. It passes a query to the signer of the zone that answers it, if the answer would be signed.
 func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
 	opt := r.IsEdns0()
 	if opt == nil || !opt.Do() || len(r.Question) != 1 || r.Question[0].Qclass != dns.ClassINET {
@@ -176,8 +174,7 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 	}
 	k, q := s.plugin, &r.Question[0]
 	if q.Qtype == dns.TypeAXFR || q.Qtype == dns.TypeIXFR {
-		// The plugin would sign the records of each message, behind the SOA record that
-		// ends the transfer.
+		// The plugin would sign each message's records after the SOA record that ends the transfer.
 		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)
 	}
 	snap := k.engine.Snapshot()
@@ -204,7 +201,7 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 	}
 }
 
-// keepTogether tells q what is signed like the zone that answers it.
+// keepTogether tells q which zones are signed like the zone that answers it.
 func (k *Kuadrant) keepTogether(snap *records.Snapshot, q *records.Query, zone string) {
 	if k.signing == nil {
 		return
@@ -220,12 +217,12 @@ type signedWriter struct {
 	ctx     context.Context
 	request *dns.Msg
 	by      *signing      // what signs the answer
-	zone    *records.Zone // that answers; nil if another plugin may
+	zone    *records.Zone // the zone that answers; nil if another plugin may
 }
 
-// WriteMsg implements dns.ResponseWriter. Signatures follow what they sign, so that an
-// answer is the same each time, and additional records that do not fit with them are
-// left out (rule 7.3).
+// WriteMsg implements dns.ResponseWriter. It puts signatures after what they sign, so that equal
+// answers look equal, and drops additional records that do not fit with their signatures (rule
+// 7.3).
 func (w *signedWriter) WriteMsg(m *dns.Msg) error {
 	w.correct(m)
 	m.Answer, m.Ns, m.Extra = arrange(m.Answer), arrange(m.Ns), arrange(m.Extra)
@@ -243,10 +240,10 @@ func (w *signedWriter) WriteMsg(m *dns.Msg) error {
 	return w.ResponseWriter.WriteMsg(m)
 }
 
-// correct puts an NSEC record that is right in place of one of the plugin's that is not.
-// In denials of DS records that has the type NS for every name, which is a proof that the
-// name is an unsigned zone: whoever has it can forge what is there. And in a referral it
-// is about the name asked for, and not about the zone that it leads to (RFC 4035 §3.1.4).
+// correct replaces a wrong NSEC record of the plugin by a right one. In denials of DS records, the
+// plugin's has the type NS for every name, which proves that the name is an unsigned zone: whoever
+// has that record can forge its content. In a referral, it is about the query name instead of the
+// zone referred to (RFC 4035 §3.1.4).
 func (w *signedWriter) correct(m *dns.Msg) {
 	i := slices.IndexFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNSEC })
 	if i < 0 || len(m.Answer) > 0 || w.zone == nil {
@@ -282,11 +279,11 @@ func (s *signing) sign(ctx context.Context, rr dns.RR) []dns.RR {
 	var signed answerOf
 	_, _ = s.add(plugin.HandlerFunc(func(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
 		return dns.RcodeSuccess, w.WriteMsg(&dns.Msg{Question: r.Question, Answer: []dns.RR{rr}})
-	})).ServeDNS(ctx, &signed, m) // what there is to know is in signed
+	})).ServeDNS(ctx, &signed, m) // the result is in signed
 	return signed.answer
 }
 
-// answerOf is a writer that takes the answer section of what is written to it.
+// answerOf is a writer that keeps the answer section of the message.
 type answerOf struct {
 	nobody
 	answer []dns.RR
@@ -298,8 +295,8 @@ func (k *answerOf) WriteMsg(m *dns.Msg) error {
 	return nil
 }
 
-// arrange returns the records with the signatures of each RRset right behind it, and an
-// OPT record at the end.
+// arrange returns the records with each RRset's signatures right after it, and an OPT record at the
+// end.
 func arrange(rrs []dns.RR) []dns.RR {
 	if !slices.ContainsFunc(rrs, isSignature) {
 		return rrs

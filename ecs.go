@@ -13,9 +13,8 @@ const (
 	familyIPv6 = 2
 )
 
-// clientSubnet returns the client-subnet option of a query, nil if it has
-// none, and the address in it; addr is not valid where the source length is 0,
-// by which the client asks not to be located. ok is false if the option is
+// clientSubnet returns a query's client-subnet option, nil for none, and its address; addr is not
+// valid if the source length is 0: the client asks not to be located. ok is false if the option is
 // malformed: the query gets FORMERR (RFC 7871 §7.1.2, rule 3.6).
 func clientSubnet(r *dns.Msg) (sub *dns.EDNS0_SUBNET, addr netip.Addr, ok bool) {
 	opt := r.IsEdns0()
@@ -57,9 +56,8 @@ func subnetAddress(s *dns.EDNS0_SUBNET) (addr netip.Addr, ok bool) {
 	return addr, true
 }
 
-// subnetReply returns the option for a reply: family, source length and address
-// of the query's, with the given scope, a prefix length in the family that the
-// client was located in (rule 3.6).
+// subnetReply returns the option for a reply: the query's family, source length and address, with
+// the given scope, a prefix length in the family that the client was located in (rule 3.6).
 func subnetReply(s *dns.EDNS0_SUBNET, scope int) *dns.EDNS0_SUBNET {
 	reply := *s
 	longest := 8 * net.IPv4len
@@ -79,12 +77,11 @@ func subnetReply(s *dns.EDNS0_SUBNET, scope int) *dns.EDNS0_SUBNET {
 // mapped reports whether the option of an IPv6 client holds an IPv4 address.
 func mapped(s *dns.EDNS0_SUBNET) bool { return s.Family == familyIPv6 && s.Address.To4() != nil }
 
-// mappedBits is what an IPv4-mapped address has in front of the IPv4 address.
+// mappedBits is the length of the prefix before the IPv4 address in an IPv4-mapped one.
 const mappedBits = 8 * (net.IPv6len - net.IPv4len)
 
-// sourceBits returns the option's source length in the family that its client is
-// located in. It is at least 1 where the option has one: 0 would say that the
-// answer does not depend on the client.
+// sourceBits returns the option's source length in the family that its client is located in. It is
+// at least 1 if the option has one: 0 would say that the answer does not depend on the client.
 func sourceBits(s *dns.EDNS0_SUBNET) int {
 	bits := int(s.SourceNetmask)
 	if mapped(s) {
@@ -93,8 +90,7 @@ func sourceBits(s *dns.EDNS0_SUBNET) int {
 	return bits
 }
 
-// remoteAddr returns the transport's source address, unmapped; invalid where it
-// has none.
+// remoteAddr returns the transport's source address, unmapped; invalid if it has none.
 func remoteAddr(a net.Addr) netip.Addr {
 	if u, ok := a.(interface{ Unwrap() net.Addr }); ok {
 		if inner := u.Unwrap(); inner != nil {

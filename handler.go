@@ -19,8 +19,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// ServeDNS implements plugin.Handler. Queries outside the block's zones, and
-// those for missing names where fallthrough says so, go to the next plugin.
+// ServeDNS implements plugin.Handler. Queries outside the block's zones go to the next plugin, and
+// with fallthrough those for missing names.
 func (k *Kuadrant) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
 	if len(r.Question) != 1 || r.Question[0].Qclass != dns.ClassINET {
 		return k.next(ctx, w, r)
@@ -65,18 +65,18 @@ func (k *Kuadrant) next(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (
 	return plugin.NextOrFailure(k.Name(), k.Next, ctx, w, r)
 }
 
-// outcome is what is to be done with a query.
+// outcome says what to do with a query.
 type outcome uint8
 
 const (
 	answered  outcome = iota
 	notOurs           // outside the block's zones
-	refuse            // a transfer or an opcode that nobody before us took
-	malformed         // its client-subnet option is (rule 3.6), or it has two OPT records
+	refuse            // a transfer, or an opcode that no earlier plugin took
+	malformed         // malformed client-subnet option (rule 3.6), or two OPT records
 	notReady          // nothing is known yet (rule 7.4)
 )
 
-// lookup is one query with what was found for it.
+// lookup is one query and its result.
 type lookup struct {
 	request  *dns.Msg
 	question dns.Question
@@ -85,22 +85,21 @@ type lookup struct {
 	zone     string
 	subnet   *dns.EDNS0_SUBNET
 	client   netip.Addr // the subnet's address, or the transport's
-	// subnetLocated is true if client comes from the subnet; unlocated is true
-	// where nobody can tell where that is.
+	// subnetLocated is true if client comes from the subnet; unlocated is true if nothing can
+	// locate it.
 	subnetLocated, unlocated bool
 	// stale is true if the answer may come from the state on disk.
 	stale bool
-	// recursed and cut are RA and TC of what onward has added.
+	// recursed and cut are RA and TC of what onward added.
 	recursed, cut bool
 	answer        records.Answer
 }
 
-// staleText says more of an answer from the state on disk (RFC 8914 §4.4).
+// staleText explains an answer from the state on disk (RFC 8914 §4.4).
 const staleText = "from data saved before this server started"
 
-// lookup finds the answer to a query and puts it into l, which is zero. It takes
-// little stack: that of a query's goroutine is small, and costs a good part of
-// the query where it has to grow.
+// lookup finds the answer to a query and puts it into l, which is zero. It uses little stack:
+// growing the small stack of a query's goroutine costs a good part of the query.
 func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *lookup) {
 	q := &r.Question[0]
 	l.request, l.question, l.qname = r, *q, strings.ToLower(q.Name)
@@ -159,7 +158,7 @@ func (k *Kuadrant) covers(name string) bool {
 	return ok
 }
 
-// closest returns what is known of the zone that name lies in, the longest of several; ok is false if there is none.
+// closest returns the value of the longest zone that name lies in; ok is false if there is none.
 func closest[V any](zones map[string]V, name string) (v V, ok bool) {
 	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
 		if v, ok = zones[name[off:]]; ok {
@@ -170,9 +169,8 @@ func closest[V any](zones map[string]V, name string) (v V, ok bool) {
 	return v, ok
 }
 
-// zone returns the zone that answers for name, nil if the block has none: the
-// longest match, but for DS the one above the cut, where it is served too (RFC
-// 4035 §3.1.4.1).
+// zone returns the zone that answers for name, nil if the block has none: the longest match. For DS
+// it is the zone above the cut, if that is served too (RFC 4035 §3.1.4.1).
 func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *records.Zone {
 	zone := snap.Zone(name)
 	if zone != nil && qtype == dns.TypeDS && zone.Origin() == name && name != "." {
@@ -187,8 +185,8 @@ func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *reco
 	return zone
 }
 
-// locator returns what finds clients: our own databases, else the geoip plugin
-// (rule 3.5), else nothing.
+// locator returns the client locator: our own databases, else the geoip plugin (rule 3.5), else
+// none.
 func (k *Kuadrant) locator(ctx context.Context, l *lookup) geo.Locator {
 	if db := k.engine.Locator(); db != nil {
 		return db
@@ -201,13 +199,13 @@ func unlisted(code uint16) *dns.EDNS0_EDE {
 	return &dns.EDNS0_EDE{InfoCode: code, ExtraText: "a source that could hold the name is not listed yet"}
 }
 
-// message is a reply and its question in one piece.
+// message is a reply and its question in one allocation.
 type message struct {
 	dns.Msg
 	question [1]dns.Question
 }
 
-// reply writes the reply to r. ede, where it is not nil, makes it a SERVFAIL.
+// reply writes the reply to r. A non-nil ede makes it a SERVFAIL.
 func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int, error) {
 	m := new(message)
 	m.question[0] = r.Question[0]
@@ -238,16 +236,15 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	return dns.RcodeSuccess, nil
 }
 
-// shorten drops RRsets from the end of m's additional section until m and opt,
-// which may be nil, fit into size octets: what a client can do without is no
-// reason to make it ask again over TCP (RFC 2181 §9, rule 7.3). It cannot do without
-// the addresses of a referral's servers that lie in the zone it refers to (RFC 9471 §3.1).
-// Where it still does not fit, the server truncates it.
+// shorten drops RRsets from the end of m's additional section until m and opt, which may be nil,
+// fit into size octets: a client should not retry over TCP for what it can do without (RFC 2181 §9,
+// rule 7.3). It keeps the addresses of a referral's servers that lie in the zone it refers to (RFC
+// 9471 §3.1). What still does not fit, the server truncates.
 func shorten(m *dns.Msg, opt *dns.OPT, size int) {
 	if opt != nil {
 		size -= dns.Len(opt)
 	}
-	m.Compress = true // the server does so, where it must
+	m.Compress = true // the server compresses it if it must
 	for len(m.Extra) > 0 && m.Len() > size {
 		n := lastSet(m.Extra)
 		if cut := referredTo(m); cut != "" && dns.IsSubDomain(cut, m.Extra[n].Header().Name) {
@@ -258,8 +255,8 @@ func shorten(m *dns.Msg, opt *dns.OPT, size int) {
 	m.Compress = false
 }
 
-// referredTo returns the zone that a reply refers to other servers for; "" if it is
-// no referral, nor ends in one.
+// referredTo returns the zone that a reply, or the end of its chain, refers to other servers for;
+// "" if none.
 func referredTo(m *dns.Msg) string {
 	if len(m.Ns) == 0 || m.Ns[0].Header().Rrtype != dns.TypeNS {
 		return ""
@@ -267,7 +264,7 @@ func referredTo(m *dns.Msg) string {
 	return m.Ns[0].Header().Name
 }
 
-// lastSet returns where the last RRset of rrs begins. Its signatures stand behind it.
+// lastSet returns where the last RRset of rrs begins, signatures included.
 func lastSet(rrs []dns.RR) int {
 	n := len(rrs) - 1
 	for n > 0 && isSignature(rrs[n]) {
@@ -322,9 +319,8 @@ func onward(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup) {
 	}
 }
 
-// leadsTo returns the target of the CNAME that ends the answer, where the zones served here do not decide what is there. ok is
-// false for clients that follow CNAMEs themselves: resolvers do not set RD, and validators set DO, for which foreign data must
-// not be signed with our keys.
+// leadsTo returns the target of the CNAME that ends the answer, unless the zones served here decide what is there. ok is false for clients
+// that follow CNAMEs themselves: resolvers do not set RD, and validators set DO, for which we must not sign foreign data.
 func (l *lookup) leadsTo(r *dns.Msg) (target string, ok bool) {
 	a := &l.answer
 	opt := r.IsEdns0()
@@ -346,7 +342,7 @@ func (l *lookup) extend(m *dns.Msg) {
 	kind, _ := response.Typify(m, time.Now())
 	switch {
 	case m.Rcode == dns.RcodeRefused, kind == response.Delegation && !m.Truncated:
-		return // nobody here answers for the target: the CNAME is the answer
+		return // no plugin answers for the target: the CNAME is the answer
 	case m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError && m.Rcode != dns.RcodeYXDomain:
 		l.fail()
 		return

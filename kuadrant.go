@@ -17,21 +17,19 @@ import (
 
 var log = clog.NewWithPlugin(pluginName)
 
-// Kuadrant is the plugin in one server block: all blocks of a Corefile share one engine. Several goroutines may use it at a
-// time, and several servers may compile it.
+// Kuadrant is the plugin in one server block. All blocks of a Corefile share one engine. Several goroutines may use it at once, and several
+// servers may compile it.
 type Kuadrant struct {
 	Next plugin.Handler
 
 	block  *corefile.Block
 	engine *engine.Engine
 	blocks *serverBlocks
-	// geoip is CoreDNS's plugin of that name in the same server block, nil where
-	// there is none.
+	// geoip is CoreDNS's geoip plugin in the same server block; nil for none.
 	geoip metadata.Provider
-	// signing is CoreDNS's dnssec plugin in the same server block, nil if there is
-	// none.
+	// signing is CoreDNS's dnssec plugin in the same server block; nil for none.
 	signing *signing
-	// ahead are the zones of which secondaries know more than there is.
+	// ahead are the zones whose secondaries have a newer serial than the server.
 	ahead aheads
 }
 
@@ -43,8 +41,7 @@ func New(b *corefile.Block, e *engine.Engine) *Kuadrant {
 // Name implements plugin.Handler.
 func (k *Kuadrant) Name() string { return pluginName }
 
-// Ready implements ready.Readiness: true once there is something to answer from
-// (rule 7.4).
+// Ready implements ready.Readiness. It is true once there is data to answer from (rule 7.4).
 func (k *Kuadrant) Ready() bool { return k.engine.Ready() }
 
 // CacheBypassZones implements the cache plugin's ZoneBypasser: an answer may

@@ -18,16 +18,15 @@ import (
 // sharedKey finds a query's sharedLookup in its context.
 type sharedKey struct{}
 
-// sharedLookup lets metadata and ServeDNS tell of one and the same choice. It
-// belongs to the goroutine of its query.
+// sharedLookup makes metadata and ServeDNS use the same choice. It belongs to the goroutine of its
+// query.
 type sharedLookup struct {
 	plugin *Kuadrant
-	found  *lookup // nil until somebody asks
+	found  *lookup // nil until it is needed
 }
 
-// Metadata implements metadata.Provider: it tells log, dnstap and view how the
-// answer was chosen. The lookup is done when the first value is asked for, or
-// by ServeDNS.
+// Metadata implements metadata.Provider: it tells log, dnstap and view how the answer was chosen.
+// The first value that is read does the lookup, or else ServeDNS.
 func (k *Kuadrant) Metadata(ctx context.Context, state request.Request) context.Context {
 	if len(state.Req.Question) != 1 || !k.covers(state.Name()) {
 		return ctx
@@ -45,7 +44,7 @@ func (k *Kuadrant) Metadata(ctx context.Context, state request.Request) context.
 	return ctx
 }
 
-// lookup returns what was found for r, looking it up where nobody has.
+// lookup returns the lookup of r, and does it first if necessary.
 func (s *sharedLookup) lookup(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) *lookup {
 	if s.found == nil || !s.found.answers(r) {
 		s.find(ctx, w, r)
@@ -58,8 +57,8 @@ func (s *sharedLookup) find(ctx context.Context, w dns.ResponseWriter, r *dns.Ms
 	s.plugin.lookup(ctx, w.RemoteAddr(), r, s.found)
 }
 
-// metadataValues are the labels below kuadrant/ and what they say. The owner is
-// that of the name; member, geo and class are empty where nothing was chosen.
+// metadataValues are the labels below kuadrant/ with their values. owner is the owner of the name;
+// member, geo and class are empty if nothing was chosen.
 var metadataValues = map[string]func(*records.Answer) string{
 	"owner":  func(a *records.Answer) string { return a.Owner() },
 	"member": ifChosen(func(a *records.Answer) string { return a.Member() }),
@@ -68,7 +67,7 @@ var metadataValues = map[string]func(*records.Answer) string{
 	"scope":  func(a *records.Answer) string { return strconv.Itoa(a.Scope) },
 }
 
-// ifChosen returns value, or what says nothing where nothing was chosen.
+// ifChosen wraps value so that it returns "" if nothing was chosen.
 func ifChosen(value func(*records.Answer) string) func(*records.Answer) string {
 	return func(a *records.Answer) string {
 		if !chosen(a) {
@@ -78,7 +77,7 @@ func ifChosen(value func(*records.Answer) string) func(*records.Answer) string {
 	}
 }
 
-// shared returns the query's sharedLookup where this plugin made it, else nil.
+// shared returns the query's sharedLookup if this plugin made it, else nil.
 func (k *Kuadrant) shared(ctx context.Context) *sharedLookup {
 	s, _ := ctx.Value(sharedKey{}).(*sharedLookup)
 	if s == nil || s.plugin != k {
@@ -87,8 +86,8 @@ func (k *Kuadrant) shared(ctx context.Context) *sharedLookup {
 	return s
 }
 
-// answers reports whether l was made for the question that r asks now: another
-// plugin may have rewritten it since.
+// answers reports whether l is for the question that r asks now: another plugin may have rewritten
+// it since.
 func (l *lookup) answers(r *dns.Msg) bool {
 	return l.request == r && l.question == r.Question[0]
 }
@@ -101,13 +100,12 @@ const (
 	geoipAS          = "geoip/asn/number"
 )
 
-// geoipLocator returns what finds the client of l through CoreDNS's geoip plugin
-// (rule 3.5), nil if that has found nothing.
+// geoipLocator returns a locator for the client of l that uses CoreDNS's geoip plugin (rule 3.5);
+// nil if that found nothing.
 //
-// The plugin locates the transport's address, or with its option edns-subnet
-// that of the query's client subnet, and does not tell which it was. For a
-// query with a subnet its finding is thus not used: the plugin is asked once
-// more (docs/decisions/0009).
+// The plugin locates the transport's address or, with its option edns-subnet, the query's client
+// subnet, and does not say which. So for a query with a subnet its result is not used: we ask the
+// plugin once more (docs/decisions/0009).
 func (k *Kuadrant) geoipLocator(ctx context.Context, l *lookup) geo.Locator {
 	if !hasGeoip(ctx) {
 		return nil
@@ -122,8 +120,8 @@ func (k *Kuadrant) geoipLocator(ctx context.Context, l *lookup) geo.Locator {
 	return subnetLocator{geoip: k.geoip, bits: sourceBits(l.subnet)}
 }
 
-// metadataLocator locates the client of one query by what the geoip plugin found
-// for it. bits is 0 for the transport's address, which has no network.
+// metadataLocator returns what the geoip plugin found for one query. bits is 0 for the transport's
+// address, which has no network.
 type metadataLocator struct {
 	codes *geo.Codes
 	bits  int
@@ -132,8 +130,8 @@ type metadataLocator struct {
 // Locate implements geo.Locator.
 func (m metadataLocator) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return m.codes, m.bits }
 
-// subnetLocator locates client subnets by asking the geoip plugin as if the
-// query had come from there. It knows no network, so bits is the source length.
+// subnetLocator locates client subnets by asking the geoip plugin as if the query had come from
+// there. The plugin knows no network, so bits is the source length.
 type subnetLocator struct {
 	geoip metadata.Provider
 	bits  int
@@ -146,8 +144,7 @@ func (s subnetLocator) Locate(addr netip.Addr, _ geo.Need) (*geo.Codes, int) {
 	return geoipCodes(ctx), s.bits
 }
 
-// lentLocators are the geoip plugins of the server blocks, for those who ask without a query, by zone. Any number of
-// goroutines may use it.
+// lentLocators are the geoip plugins of the server blocks, by zone, for callers that have no query. Any number of goroutines may use it.
 type lentLocators struct {
 	mu    sync.Mutex
 	zones map[string]metadata.Provider
@@ -167,7 +164,7 @@ func (l *lentLocators) lend(zones map[string]bool, geoip metadata.Provider) {
 	}
 }
 
-// locator returns what finds the clients of a name, nil for nothing.
+// locator returns the locator for the clients of a name; nil for none.
 func (l *lentLocators) locator(name string) geo.Locator {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +174,7 @@ func (l *lentLocators) locator(name string) geo.Locator {
 	return nil
 }
 
-// addressLocator locates addresses by asking the geoip plugin, each by itself.
+// addressLocator locates addresses by asking the geoip plugin for each.
 type addressLocator struct{ geoip metadata.Provider }
 
 // Locate implements geo.Locator.
@@ -185,8 +182,7 @@ func (a addressLocator) Locate(addr netip.Addr, need geo.Need) (*geo.Codes, int)
 	return subnetLocator{geoip: a.geoip, bits: addr.Unmap().BitLen()}.Locate(addr, need)
 }
 
-// client is the other end of a query that has a source address and no more: it
-// must not be written to.
+// client is the client of a query that has only a source address. Nothing may be written to it.
 type client struct {
 	dns.ResponseWriter
 	addr netip.Addr
@@ -195,7 +191,7 @@ type client struct {
 // RemoteAddr implements dns.ResponseWriter.
 func (c client) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(netip.AddrPortFrom(c.addr, 0)) }
 
-// hasGeoip reports whether the geoip plugin has said something of the query.
+// hasGeoip reports whether the geoip plugin has set metadata for the query.
 func hasGeoip(ctx context.Context) bool {
 	return metadata.ValueFunc(ctx, geoipCountry) != nil || metadata.ValueFunc(ctx, geoipContinent) != nil || metadata.ValueFunc(ctx, geoipAS) != nil
 }

@@ -26,7 +26,7 @@ func init() {
 	}})
 }
 
-// The collectors of the project beside gauges. Their names and labels are fixed in README.md.
+// The collectors other than gauges. README.md fixes their names and labels.
 var (
 	compileDuration = promauto.NewHistogram(prometheus.HistogramOpts{
 		Namespace: plugin.Namespace, Subsystem: pluginName, Name: "compile_duration_seconds",
@@ -64,8 +64,8 @@ type steeredKey struct {
 	class     pool.Class
 }
 
-// steeredCounters finds the counter of a steeredKey without formatting labels.
-// The map is never changed, only replaced: queries read it without a lock.
+// steeredCounters finds the counter of a steeredKey without formatting labels. The map is replaced,
+// never changed: queries read it without a lock.
 var steeredCounters struct {
 	sync.Mutex
 	counters atomic.Pointer[map[steeredKey]prometheus.Counter]
@@ -91,10 +91,10 @@ func steeredCounter(key steeredKey) prometheus.Counter {
 	return c
 }
 
-// label returns text as it may stand in a label.
+// label returns text in valid UTF-8, as labels must be.
 func label(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// countAnswer counts an answer for which a policy's data was chosen.
+// countAnswer counts an answer with a choice among a policy's data.
 func countAnswer(l *lookup) {
 	a := &l.answer
 	if !chosen(a) {
@@ -111,16 +111,16 @@ func countAnswer(l *lookup) {
 	}
 }
 
-// chosen reports whether a holds a choice of a policy's data. The first CNAME of a
-// chain is the same whatever is chosen below it, and nothing is chosen for it;
-// nor for what a policy's name does not have.
+// chosen reports whether a holds a choice among a policy's data. It does not if a is only the first
+// CNAME of a chain, which is the same for every choice below it, or denies a type that a policy's
+// name lacks.
 func chosen(a *records.Answer) bool {
 	return a.Steered() && a.Geo != "" && len(a.Answer) > 0
 }
 
-// gauges collect what is known at the moment of the scrape of the engine that
-// answers queries: zones and clusters that a reload removed are gone, and what a
-// source says of itself is never older than the scrape.
+// gauges collect from the engine that answers queries, at the moment of the scrape: zones and
+// clusters that a reload removed are gone, and what a source reports is never older than the
+// scrape.
 type gauges struct {
 	engine func() *engine.Engine // may return nil
 }
@@ -195,7 +195,7 @@ func (from gauges) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// samples is where gauges are sent to.
+// samples receives gauges.
 type samples chan<- prometheus.Metric
 
 func (g samples) set(desc *prometheus.Desc, value float64, labels ...string) {
@@ -213,7 +213,7 @@ func number(is bool) float64 {
 	return 0
 }
 
-// seconds returns a time as metrics have it; 0 for the zero time.
+// seconds returns a time as a metric value; 0 for the zero time.
 func seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -221,7 +221,7 @@ func seconds(t time.Time) float64 {
 	return float64(t.UnixNano()) / 1e9
 }
 
-// pending returns for how many seconds what has changed in a zone has waited for its serial to be kept.
+// pending returns for how many seconds a zone's change has waited for its serial to be saved.
 func pending(z *records.Zone, now time.Time) float64 {
 	if since := z.PendingSince(); !since.IsZero() {
 		return now.Sub(since).Seconds()
@@ -229,8 +229,8 @@ func pending(z *records.Zone, now time.Time) float64 {
 	return 0
 }
 
-// databases sends when each geo database was built. Of several with the same label, as of a file that is named twice, the
-// oldest counts: with two samples of one series the scrape would fail.
+// databases sends the build time of each geo database. If several share a label, such as a file that is named twice, the oldest counts: two
+// samples of one series would fail the scrape.
 func (g samples) databases(db *geo.DB) {
 	oldest := make(map[string]time.Time)
 	for file, built := range db.Built() {
@@ -243,8 +243,7 @@ func (g samples) databases(db *geo.DB) {
 	}
 }
 
-// targets sends the state of each target. Of several with the same labels the worst
-// counts.
+// targets sends the state of each target. If several share labels, the worst counts.
 func (g samples) targets(checks *records.Checks) {
 	type labels struct{ host, target string }
 	worst := make(map[labels]health.State, checks.Len())

@@ -13,19 +13,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// notifyPause is the least time between two NOTIFYs of one zone (RFC 1996 §3.5 leaves it
-// open): changes meanwhile are told together. The first one after a start waits as long,
-// so that the servers listen when secondaries ask back.
+// notifyPause is the minimum time between two NOTIFYs of one zone (RFC 1996 §3.5 leaves it open);
+// one NOTIFY covers all changes meanwhile. The first NOTIFY after a start waits as long, so that
+// the servers listen when secondaries ask back.
 const notifyPause = time.Second
 
-// maxNotifying is how many zones a server block's secondaries are told of at a time. One
-// takes long where a secondary does not answer: three times two seconds.
+// maxNotifying is how many zones a server block notifies secondaries of at once. If a secondary
+// does not answer, one takes three times two seconds.
 const maxNotifying = 16
 
-// notifier tells secondaries of zones whose serial has moved, through the transfer plugins
-// of the server blocks (RFC 1996, rule 6.7). Publishing never waits for it, and the
-// secondaries of one server block never for those of another. Its methods may be called
-// at any time, by any goroutine.
+// notifier sends NOTIFY for zones whose serial has moved, through the transfer plugins of the
+// server blocks (RFC 1996, rule 6.7). Publishing never waits for it, and one server block's
+// secondaries never wait for another's. Any goroutine may call its methods at any time.
 type notifier struct {
 	snap  func() *records.Snapshot
 	warnf func(format string, args ...any)
@@ -34,27 +33,25 @@ type notifier struct {
 
 	mu        sync.Mutex // guards what follows
 	listeners []*listening
-	// told is what the listeners before these have been told, by the origin of the zone.
+	// told is what the previous Corefile's listeners were told, by zone origin.
 	told map[string]toldZone
-	// refusers are the addresses that do not take NOTIFY.
+	// refusers are the addresses that do not accept NOTIFY.
 	refusers refusers
-	// began is when the listeners began to be told.
+	// began is when the current listeners began.
 	began time.Time
 }
 
-// listening is one transfer plugin, for the zones of its server block. The notifier's mu
-// guards it.
+// listening is one transfer plugin, for the zones of its server block. The notifier's mu guards it.
 type listening struct {
 	zones  map[string]bool // of the Corefile
 	notify func(zone string) error
-	// told is what its secondaries have been told, by the origin of the zone; nil before
-	// the first look.
+	// told is what its secondaries have been told, by zone origin; nil before the first look.
 	told map[string]*toldZone
-	// owed are the zones that they are to be told of.
+	// owed are the zones that still need a NOTIFY.
 	owed map[string]struct{}
-	// running counts the zones that they are being told of.
+	// running counts the zones whose NOTIFY is under way.
 	running int
-	// seen is the snapshot that was looked through last; nil for all to be looked at.
+	// seen is the last snapshot that was compared; nil to compare all zones.
 	seen *records.Snapshot
 }
 
@@ -62,7 +59,7 @@ type listening struct {
 type toldZone struct {
 	serial uint32
 	at     time.Time
-	busy   bool // they are being told
+	busy   bool // a NOTIFY is under way
 	stale  bool // some know an older serial
 }
 
@@ -73,9 +70,9 @@ func newNotifier(snap func() *records.Snapshot) *notifier {
 	}
 }
 
-// listen adds a transfer plugin: notify is its Notify. zones are the Corefile's zones in
-// its server block; it is told of those, and of the zones below that lie in no other zone
-// of the Corefile.
+// listen adds a transfer plugin, whose Notify is notify. zones are the Corefile's zones in its
+// server block. It is told of those, and of zones below them that lie in no other zone of the
+// Corefile.
 func (n *notifier) listen(zones map[string]bool, notify func(zone string) error) *listening {
 	l := &listening{zones: zones, notify: notify, owed: make(map[string]struct{})}
 	n.mu.Lock()
@@ -85,8 +82,7 @@ func (n *notifier) listen(zones map[string]bool, notify func(zone string) error)
 	return l
 }
 
-// use goes over to the transfer plugins of another Corefile: nothing is told twice, and nothing that was not told yet is
-// lost.
+// use switches to the transfer plugins of another Corefile. No NOTIFY is repeated or lost.
 func (n *notifier) use(listeners []*listening) {
 	n.mu.Lock()
 	n.told, n.began, n.refusers = n.states(), time.Now(), make(refusers)
@@ -98,16 +94,16 @@ func (n *notifier) use(listeners []*listening) {
 	n.ring()
 }
 
-// ring has the notifier look at the newest snapshot. It never waits.
+// ring makes the notifier look at the newest snapshot. It never waits.
 func (n *notifier) ring() {
 	select {
 	case n.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a look is due already
 	}
 }
 
-// run tells secondaries until ctx ends. NOTIFYs that have no answer yet end by themselves
-// afterwards: CoreDNS has no way to end them.
+// run sends NOTIFYs until ctx ends. Those still without an answer end by themselves later: CoreDNS
+// has no way to cancel them.
 func (n *notifier) run(ctx context.Context) {
 	n.mu.Lock()
 	if n.began.IsZero() {
@@ -129,8 +125,8 @@ func (n *notifier) run(ctx context.Context) {
 	}
 }
 
-// look finds what has changed, and begins to tell it where its time has come. It returns
-// how long to wait for more; ok is false if nothing is due at any time.
+// look finds what has changed, and begins the NOTIFYs that are due. It returns how long to wait for
+// the next; ok is false if none is waiting.
 func (n *notifier) look(now time.Time) (wait time.Duration, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -147,8 +143,7 @@ func (n *notifier) look(now time.Time) (wait time.Duration, ok bool) {
 	return wait, ok
 }
 
-// tell begins to tell l of the zones that are owed to it, where their time has come. It
-// returns as look does. The caller holds mu.
+// tell begins l's NOTIFYs that are due. It returns as look does. The caller holds mu.
 func (n *notifier) tell(l *listening, snap *records.Snapshot, now time.Time) (wait time.Duration, ok bool) {
 	for origin := range l.owed {
 		z := snap.Zone(origin)
@@ -164,7 +159,7 @@ func (n *notifier) tell(l *listening, snap *records.Snapshot, now time.Time) (wa
 		left := notifyPause - now.Sub(state.at)
 		switch {
 		case state.busy || left <= 0 && l.running == maxNotifying:
-			// The end of what is under way rings.
+			// The next NOTIFY that ends rings.
 		case left > 0:
 			if !ok || left < wait {
 				wait, ok = left, true
@@ -179,13 +174,13 @@ func (n *notifier) tell(l *listening, snap *records.Snapshot, now time.Time) (wa
 	return wait, ok
 }
 
-// begin tells l of a zone.
+// begin starts l's NOTIFY of a zone.
 func (n *notifier) begin(l *listening, origin string, state *toldZone) {
 	n.note(l, origin, l.notify(origin))
 	n.mu.Lock()
 	state.busy = false
 	l.running--
-	if !l.has(n.snap(), origin) { // it has gone meanwhile
+	if !l.has(n.snap(), origin) { // the zone has gone meanwhile
 		delete(l.told, origin)
 		n.refusers.forget(refusal{l, origin})
 	}
@@ -193,14 +188,14 @@ func (n *notifier) begin(l *listening, origin string, state *toldZone) {
 	n.ring()
 }
 
-// has reports whether l is told of a zone of the snapshot.
+// has reports whether l is responsible for a zone of the snapshot.
 func (l *listening) has(snap *records.Snapshot, origin string) bool {
 	z := snap.Zone(origin)
 	return z != nil && z.Origin() == origin && l.zones[z.CorefileZone()]
 }
 
-// states returns what secondaries have been told. What
-// they are being told counts as told. What is not the same for all is stale. The caller holds mu.
+// states returns what secondaries have been told. A NOTIFY under way counts as told. A zone is
+// stale if listeners were told different serials. The caller holds mu.
 func (n *notifier) states() map[string]toldZone {
 	if len(n.listeners) == 0 {
 		return n.told
@@ -215,8 +210,8 @@ func (n *notifier) states() map[string]toldZone {
 	return told
 }
 
-// compare notes which zones of snap have another serial than l was told. Those that may
-// lack names, or of which no serial is kept, are not transferred, and wait. The caller holds mu.
+// compare notes which zones of snap have another serial than l was told. Zones that may lack names,
+// or whose serial is not saved yet, are not transferred, and wait. The caller holds mu.
 func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 	if l.told == nil {
 		l.told = make(map[string]*toldZone)
@@ -246,7 +241,7 @@ func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 			continue
 		}
 		if z.PublishedVersion() == nil {
-			continue // its serial is still to be kept, which makes it another zone
+			continue // saving its serial will make it another zone
 		}
 		if state := l.told[z.Origin()]; state == nil || state.stale || state.serial != z.Serial() {
 			l.owed[z.Origin()] = struct{}{}
@@ -257,8 +252,7 @@ func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 	}
 }
 
-// forget drops what is known of zones that l need not be told of any more. The caller
-// holds mu.
+// forget drops zones that l no longer has to tell. The caller holds mu.
 func (n *notifier) forget(l *listening, snap *records.Snapshot) {
 	maps.DeleteFunc(l.told, func(origin string, s *toldZone) bool {
 		gone := !s.busy && !l.has(snap, origin)
@@ -269,8 +263,8 @@ func (n *notifier) forget(l *listening, snap *records.Snapshot) {
 	})
 }
 
-// note counts and logs who does not take NOTIFY: for each address when that begins, and
-// when it takes NOTIFY of all zones again. err is what l's Notify has said of the zone.
+// note counts and logs addresses that do not accept NOTIFY: each address when that begins, and when
+// it accepts NOTIFY for all zones again. err is the result of l's Notify for the zone.
 func (n *notifier) note(l *listening, zone string, err error) {
 	n.mu.Lock()
 	begun, ended := n.refusers.note(refusal{l, zone}, err)
@@ -284,36 +278,35 @@ func (n *notifier) note(l *listening, zone string, err error) {
 	}
 }
 
-// refusers are the addresses that do not take NOTIFY, as the Corefile's `to` has them. Of
-// what fails for long each has one line in the log, so that none hides another.
+// refusers are the addresses that do not accept NOTIFY, as the Corefile's `to` writes them. Each
+// lasting failure has one line in the log, so that none hides another.
 type refusers map[string]*refuser
 
-// refuser is one address that does not take NOTIFY.
+// refuser is one address that does not accept NOTIFY.
 type refuser struct {
 	zones map[refusal]struct{}
-	// silent and unwilling tell what of it was logged: that nothing comes back, which
-	// concerns the server, and that an answer says no, which may concern one zone alone.
+	// silent and unwilling say what was logged: that the address does not answer, which concerns
+	// the server, and that it answers with a refusal, which may concern one zone only.
 	silent, unwilling bool
 }
 
-// refusal is what an address does not take: a zone that a server block tells it of.
+// refusal is a NOTIFY that an address does not accept: its zone and server block.
 type refusal struct {
 	by   *listening
 	zone string
 }
 
-// unnamed stands for the address where CoreDNS names none.
+// unnamed stands for the address if CoreDNS names none.
 const unnamed = "unknown"
 
-// notTaken is what is said of an address for one NOTIFY.
+// notTaken is one address that did not accept one NOTIFY.
 type notTaken struct {
 	to, why string
-	answer  bool // one came, and says no
+	answer  bool // it answered, with a refusal
 }
 
-// note takes in what a NOTIFY has ended with, nil if all have taken it. It counts
-// failures, and returns what is to be logged: the addresses for which that begins, and
-// those for which all of it has ended.
+// note records the result of a NOTIFY, nil if all accepted it. It counts failures, and returns what
+// to log: addresses that begin to fail, and those that no longer fail at all.
 func (r refusers) note(about refusal, err error) (begun []notTaken, ended []string) {
 	failed := make(map[string]bool)
 	for _, f := range takenApart(err) {
@@ -342,7 +335,7 @@ func (r refusers) note(about refusal, err error) (begun []notTaken, ended []stri
 	return begun, ended
 }
 
-// forget drops what is not tried any more.
+// forget drops refusals that are not tried any more.
 func (r refusers) forget(about refusal) {
 	for to := range r {
 		r.drop(to, about)
@@ -363,11 +356,11 @@ func (r refusers) drop(to string, about refusal) bool {
 	return true
 }
 
-// ofAddress reads the error that CoreDNS's transfer plugin makes for one address.
+// ofAddress parses the error that CoreDNS's transfer plugin makes for one address.
 var ofAddress = regexp.MustCompile(`(?s)^notify for zone ".*?" was not accepted by "([^"]+)"(?:: (.*))?$`)
 
-// takenApart returns what the error of a Notify says of each address: the transfer plugin
-// joins them.
+// takenApart splits a Notify's error into one failure for each address: the transfer plugin joins
+// them.
 func takenApart(err error) (all []notTaken) {
 	if err == nil {
 		return nil
@@ -383,7 +376,7 @@ func takenApart(err error) (all []notTaken) {
 		f.to, f.why = m[1], m[2]
 		f.answer = strings.HasPrefix(f.why, "rcode was ")
 	}
-	// One entry of the log is one line.
+	// A log entry is one line.
 	f.why = cmp.Or(strings.Join(strings.Fields(f.why), " "), "no reason given")
 	return []notTaken{f}
 }

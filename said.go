@@ -17,7 +17,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// said writes the log lines about what happens in an engine. It is the engine's listener.
+// said logs what happens in an engine. It is the engine's listener.
 type said struct {
 	published                             func() // is told of each snapshot
 	log                                   logger
@@ -25,13 +25,12 @@ type said struct {
 	since                                 marks // what console.Server.Since has
 	failing                               marks // hosts that fail open
 	faulty                                marks // objects that are not served in full
-	// ask begins a command that asks this server; nil or "" if nobody can say.
+	// ask is the start of a command that queries this server; nil or "" if unknown.
 	ask atomic.Pointer[string]
-	// overrides are those that were looked through last, and begun is true once it was said what was read. Only the compiling
-	// goroutine uses them.
+	// overrides are those that were checked last; begun is true once the starting line was logged. Only the compiling goroutine uses them.
 	overrides *api.Overrides
 	begun     bool
-	// corefile returns the Corefile of which everything is listed, nil for none, and looked is the one that idle looked at last.
+	// corefile returns the Corefile once everything it reads is listed, nil before; looked is the one that idle checked last.
 	corefile func() *engine.Options
 	looked   *engine.Options
 }
@@ -53,24 +52,24 @@ func newSaid(log logger, published func()) *said {
 	}
 }
 
-// maxLines is how many lines of one kind are logged in a second: the first list of a large cluster may hold thousands of policies
-// with the same fault, and a rack that fails takes thousands of targets with it.
+// maxLines is how many lines of one kind are logged in a second: a large cluster's first list may hold thousands of policies with the same
+// fault, and a failing rack takes down thousands of targets.
 const maxLines = 20
 
-// maxText bounds what a line says of an object, in octets: a Gateway may have any number of addresses that are wrong.
+// maxText bounds what a line says of an object, in octets: a Gateway may have any number of wrong addresses.
 const maxText = 1000
 
-// bounded lets maxLines lines a second through. How many it has not, it says when the second is over. Any goroutine may use it.
+// bounded lets maxLines lines a second through, and logs the number of the others when the second is over. Any goroutine may use it.
 type bounded struct {
 	more string // what the others were
 
 	mu      sync.Mutex
-	second  time.Time // when the lines began that count
+	second  time.Time // when the current second began
 	lines   int
 	skipped int
 }
 
-// write writes a line with logf, unless there were too many. warnf takes the line that says so.
+// write writes a line with logf, unless there were too many; then warnf gets the line that counts them.
 func (b *bounded) write(warnf, logf func(string, ...any), format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +112,7 @@ func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
 	s.published()
 }
 
-// begin says once what was read, and what to ask.
+// begin logs once what was read, and how to query it.
 func (s *said) begin(now *records.Snapshot) {
 	if s.begun || !listed(now, api.Kind.HoldsNames) {
 		return
@@ -135,8 +134,8 @@ func (s *said) begin(now *records.Snapshot) {
 	s.log.Infof("%s", line)
 }
 
-// toAsk returns a name with addresses, of the first ones: one with members to choose from before others, and one with checks,
-// which may all fail, last. It is the SOA of the first zone where there is none.
+// toAsk returns a query for one of the first names with addresses. It prefers names with members to choose from, and takes names with
+// checks, which may all fail, last. If no name has addresses, it is the SOA of the first zone.
 func toAsk(now *records.Snapshot) string {
 	checked := make(map[string]bool)
 	for key := range now.Checks().All() {
@@ -168,8 +167,7 @@ func toAsk(now *records.Snapshot) string {
 	return best
 }
 
-// faults writes one line for each object that is not served in full, and was not for another reason in the snapshot before, which
-// may be nil (rule 8.1).
+// faults logs each object that is not served in full, unless the snapshot before had the same reason for it. before may be nil (rule 8.1).
 func (s *said) faults(before, now *records.Snapshot) {
 	type fault struct{ namespace, line string }
 	var all, others []fault
@@ -199,7 +197,7 @@ func (s *said) faults(before, now *records.Snapshot) {
 		}
 		*list = append(*list, fault{(&api.Meta{Name: r.Ref.Name}).Namespace(), line})
 	}
-	if len(others) > 1 { // nothing is wrong with them, and dns-operator may have thousands
+	if len(others) > 1 { // these are not errors, and dns-operator may have thousands
 		others[0].line += fmt.Sprintf("; the same for %d more %s", len(others)-1, inspect.Plural(len(others)-1, "object"))
 	}
 	for _, f := range others[:min(1, len(others))] {
@@ -208,7 +206,7 @@ func (s *said) faults(before, now *records.Snapshot) {
 	for p, problem := range now.ProbeProblems(newProbes(before, now)) {
 		all = append(all, fault{p.Namespace(), fmt.Sprintf("%s %s in cluster %s: %s", api.KindProbe, p.Name, p.Cluster, problem)})
 	}
-	// Each namespace has its first before any has its second: nobody's faults keep those of others out of the log.
+	// Round robin by namespace: one namespace's faults must not keep those of others out of the log.
 	turns := make(map[string]int)
 	type turn struct {
 		n    int
@@ -225,7 +223,7 @@ func (s *said) faults(before, now *records.Snapshot) {
 	}
 }
 
-// newProbes returns the probes of now that before, which may be nil, has not, and all once a cluster is complete.
+// newProbes returns the probes of now that before, which may be nil, does not have; all of a cluster once it is complete.
 func newProbes(before, now *records.Snapshot) (all []*api.HealthCheckProbe) {
 	for _, c := range now.Objects().Clusters {
 		was := before.ObjectsOf(c.Name)
@@ -249,7 +247,7 @@ func newProbes(before, now *records.Snapshot) (all []*api.HealthCheckProbe) {
 	return all
 }
 
-// listed reports whether all clusters have listed the kinds for which of holds; snap may be nil, which has nothing listed.
+// listed reports whether all clusters have listed the kinds that of selects; false if snap is nil.
 func listed(snap *records.Snapshot, of func(api.Kind) bool) bool {
 	return snap != nil && !slices.ContainsFunc(snap.Objects().Clusters, func(c *api.Cluster) bool {
 		for k := range api.NumKinds {

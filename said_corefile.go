@@ -9,10 +9,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// What said says of the Corefile, in the light of what was read.
+// Log lines about the Corefile that depend on the objects.
 
-// openZones says of each zone once, when it becomes so, that every namespace may publish in it (rule 5.1): not before all clusters
-// have listed their Zones, each of which may close one.
+// openZones logs, once for each zone, that every namespace may publish in it (rule 5.1). It waits until all clusters have listed their
+// Zones, each of which may close one.
 func (s *said) openZones(before, now *records.Snapshot) {
 	isZone := func(k api.Kind) bool { return k == api.KindZone }
 	known := make(map[string]bool)
@@ -34,8 +34,8 @@ func (s *said) openZones(before, now *records.Snapshot) {
 	}
 }
 
-// standIns warns, once, of new zones of the Corefile for which nobody says who serves them, so that a name without an address stands
-// in (rule 6.8). Zones have a verdict of their own.
+// standIns warns once of each new zone of the Corefile without name servers, which gets a placeholder without an address (rule 6.8). Zones
+// report that in their status.
 func (s *said) standIns(before, now *records.Snapshot) {
 	known := listed(before, api.Kind.HoldsNames)
 	if !listed(now, api.Kind.HoldsNames) || known && before.Table == now.Table {
@@ -67,8 +67,8 @@ func (s *said) standIns(before, now *records.Snapshot) {
 	}
 }
 
-// unmet warns of overrides that concern nothing, once for each version of the file: a name that is misspelt should not be found
-// out by the outage that it was to end.
+// unmet warns of overrides that match nothing, once for each version of the file: nobody should find a misspelt name during the outage that
+// the override was to end.
 func (s *said) unmet(now *records.Snapshot) {
 	overrides := now.Objects().Overrides
 	if overrides == s.overrides || slices.ContainsFunc(now.Objects().Clusters, func(c *api.Cluster) bool { return !c.Complete() }) {
@@ -80,7 +80,7 @@ func (s *said) unmet(now *records.Snapshot) {
 	}
 }
 
-// idle warns of what the Corefile selects of objects, or reads, and that has none, once for each Corefile.
+// idle warns of settings in the Corefile that select or read no object, once for each Corefile.
 func (s *said) idle(now *records.Snapshot) {
 	cfg := s.corefile()
 	if cfg == nil || cfg == s.looked {

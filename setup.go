@@ -29,12 +29,11 @@ const pluginName = engine.PluginName
 
 func init() { plugin.Register(pluginName, setup) }
 
-// instanceKey finds the instance in the storage that all server blocks of one
-// Corefile share.
+// instanceKey finds the instance in the storage that all server blocks of a Corefile share.
 type instanceKey struct{}
 
-// setup adds the plugin to one server block. The process-wide part of all
-// blocks goes into one instance, which the first block's start hook starts.
+// setup adds the plugin to one server block. All blocks share one instance for what exists once in
+// the process; the first block's start hook starts it.
 func setup(c *caddy.Controller) error {
 	inst, _ := c.Get(instanceKey{}).(*instance)
 	if inst == nil {
@@ -83,7 +82,7 @@ func setup(c *caddy.Controller) error {
 	return nil
 }
 
-// digOf begins a command that asks a server block; "" for one that does not speak plain DNS.
+// digOf returns the start of a dig command for a server block; "" if it does not serve plain DNS.
 func digOf(cfg *dnsserver.Config) string {
 	if cfg.Transport != transport.DNS {
 		return ""
@@ -97,9 +96,9 @@ func digOf(cfg *dnsserver.Config) string {
 	return "dig @" + host + " -p " + cfg.Port
 }
 
-// alive returns what reports whether CoreDNS has the instance that is being set
-// up, and has started its servers: one whose start has panicked stays on the
-// list. It is the newest of all while it is set up.
+// alive returns a function that reports whether CoreDNS has the instance now being set up, and has
+// started its servers: an instance whose start panicked stays on the list. During set-up it is the
+// newest.
 func alive() func() bool {
 	all := caddy.Instances()
 	if len(all) == 0 {
@@ -109,8 +108,8 @@ func alive() func() bool {
 	return func() bool { return slices.Contains(caddy.Instances(), own) && len(own.Servers()) > 0 }
 }
 
-// atStart checks what only the whole server block shows, and logs what to look
-// at: all plugins of all blocks have been set up.
+// atStart checks what needs the whole server block, and logs warnings. By then all plugins of all
+// blocks are set up.
 func atStart(b *corefile.Block, server *dnsserver.Config, cfg *engine.Options) error {
 	if slices.Contains(b.Zones, ".") && !b.ZonesWritten && server.Handler("cache") != nil {
 		return plugin.Error(pluginName, b.Place.Errorf("a server block for the root zone with cache must name the zones, as in `kuadrant example.com` or `kuadrant .`; the cache is bypassed for them"))
@@ -125,8 +124,8 @@ func atStart(b *corefile.Block, server *dnsserver.Config, cfg *engine.Options) e
 	return nil
 }
 
-// What of a Corefile most likely is a mistake, and is served as it stands: each is a line of
-// the log at the start that says where it stands. What can never work is a set-up error.
+// Settings that are most likely mistakes, but can be served: each is a log line at the start with
+// its place in the Corefile. A setting that can never work is a set-up error.
 
 // neverAsked returns the warnings of Block.Outside, unless the server block rewrites names.
 func neverAsked(b *corefile.Block, server *dnsserver.Config) []string {
@@ -136,7 +135,7 @@ func neverAsked(b *corefile.Block, server *dnsserver.Config) []string {
 	return b.Outside()
 }
 
-// neverPassed returns a warning where names that fallthrough is about go nowhere.
+// neverPassed returns warnings where fallthrough passes nothing on.
 func neverPassed(k *Kuadrant, b *corefile.Block) (warnings []string) {
 	if k.Next == nil && len(b.Fall.Zones) > 0 {
 		return []string{"fallthrough: no plugin follows kuadrant in this server block, so missing names get REFUSED; remove it, or add one such as forward"}
@@ -149,8 +148,9 @@ func neverPassed(k *Kuadrant, b *corefile.Block) (warnings []string) {
 	return warnings
 }
 
-// neverTransferred returns a warning where the server block has the transfer plugin, and that
-// lists none of its zones. Where another plugin has zones to transfer, they may be meant.
+// neverTransferred returns a warning if the server block has the transfer plugin, but that lists
+// none of our zones. It is silent if another plugin has zones to transfer: the stanza may be for
+// those.
 func neverTransferred(b *corefile.Block, server *dnsserver.Config) (warnings []string) {
 	t, ok := server.Handler("transfer").(*transfer.Transfer)
 	if !ok {
@@ -168,17 +168,17 @@ func neverTransferred(b *corefile.Block, server *dnsserver.Config) (warnings []s
 		b.Place, strings.Join(b.Zones, " "))}
 }
 
-// transfers reports whether the plugin has a stanza for the zone: it shows in what becomes of
-// a request. None leaves it to the next plugin.
+// transfers reports whether the plugin has a stanza for the zone. It tries a request: without a
+// stanza, the plugin passes it on.
 func transfers(t *transfer.Transfer, zone string) bool {
 	bare := *t
 	bare.Transferers, bare.Next = []transfer.Transferer{noTransferer{}}, plugin.HandlerFunc(passOn)
 	m := &dns.Msg{Question: []dns.Question{{Name: zone, Qtype: dns.TypeAXFR, Qclass: dns.ClassINET}}}
-	what, _ := bare.ServeDNS(context.Background(), nobodyOverTCP{}, m) // its error is that of noTransferer
+	what, _ := bare.ServeDNS(context.Background(), nobodyOverTCP{}, m) // the error is noTransferer's
 	return what != passedOn
 }
 
-// noTransferer transfers no zone, and says so in a way that is no pass.
+// noTransferer transfers no zone, with an error that does not pass the request on.
 type noTransferer struct{}
 
 // Transfer implements transfer.Transferer.
@@ -186,37 +186,36 @@ func (noTransferer) Transfer(string, uint32) (<-chan []dns.RR, error) {
 	return nil, errors.New("asked for its zones only")
 }
 
-// nobodyOverTCP is nobody at the other end of a connection.
+// nobodyOverTCP is nobody on a TCP connection.
 type nobodyOverTCP struct{ nobody }
 
 // RemoteAddr implements dns.ResponseWriter.
 func (nobodyOverTCP) RemoteAddr() net.Addr { return new(net.TCPAddr) }
 
-// server is what goes on from Corefile to Corefile, however often a CoreDNS is reloaded. reload guards what is not the
-// engine's or the notifier's.
+// server outlives reloads of the Corefile. reload guards the fields that do not belong to the engine or the notifier.
 type server struct {
 	engine   *engine.Engine
 	said     *said
 	news     *news
 	started  time.Time
-	notifier *notifier      // tells secondaries of changes
-	console  *consoleServer // nil if the Corefile says nothing of one
-	shown    engine.Console // what it was made of
-	// blocks are those of the Corefile that is in force; nil before the first.
+	notifier *notifier      // notifies secondaries
+	console  *consoleServer // nil if the Corefile has none
+	shown    engine.Console // its settings
+	// blocks belong to the Corefile in force; nil before the first.
 	blocks atomic.Pointer[serverBlocks]
-	// holder is the instance that has configured the server last.
+	// holder is the instance that configured the server last.
 	holder *instance
 }
 
-// serverBlocks is what the server blocks of one Corefile have in common beside their server.
+// serverBlocks is what the server blocks of one Corefile share, beside their server.
 type serverBlocks struct {
-	// lent find clients for those who ask without a query.
+	// lent locates clients for callers without a query.
 	lent lentLocators
 	// signings are the dnssec plugins of all server blocks. They are known before the first query.
 	signings []*signing
 	// listeners are the transfer plugins.
 	listeners []*listening
-	// ask begins a command that asks the first server block; "" if that speaks no plain DNS.
+	// ask is the start of a command that queries the first server block; "" if that does not serve plain DNS.
 	ask string
 }
 
@@ -230,8 +229,7 @@ func newServer() *server {
 	return s
 }
 
-// configure makes the server what the Corefile of an instance says. Where that cannot work, it stays as it is. The caller
-// holds reload.
+// configure applies an instance's Corefile to the server. On an error the server stays as it is. The caller holds reload.
 func (s *server) configure(i *instance) (err error) {
 	if err := corefile.Check(i.config); err != nil {
 		return err
@@ -262,7 +260,7 @@ func (s *server) configure(i *instance) (err error) {
 	return nil
 }
 
-// stop ends everything. The caller holds reload.
+// stop stops the server. The caller holds reload.
 func (s *server) stop() {
 	if s.console != nil {
 		s.console.close()
@@ -270,33 +268,32 @@ func (s *server) stop() {
 	s.engine.Stop()
 }
 
-// instance is what all server blocks of one Corefile share. Its server is that of the Corefile before where there is one.
+// instance is what all server blocks of one Corefile share. It takes over the previous Corefile's server, if there is one.
 type instance struct {
 	config *engine.Options
 	blocks *serverBlocks
 	server *server
-	// first is what each block looks up among the plugins before the server is configured.
+	// first are the blocks' look-ups of other plugins, which run before the server is configured.
 	first []func()
-	// alive reports whether CoreDNS has started the instance and has it still: it
-	// drops one that it could not start, without telling anybody.
+	// alive reports whether CoreDNS has started the instance and still has it. CoreDNS silently
+	// drops one that it could not start.
 	alive func() bool
 }
 
-// reload is what instances find each other by: CoreDNS shares nothing between the old one and the new one. It guards the
-// servers, too.
+// reload lets instances find each other: CoreDNS passes nothing from the old one to the new one. It also guards the servers.
 var reload struct {
 	sync.Mutex
-	// handed is the server that a restart under way hands on; nil for none, and once it was taken.
+	// handed is the server that a restart under way hands over; nil if none, or once it was taken.
 	handed *server
-	// begun is the instance that was the last to begin with a server of its own: where a reload brings the first kuadrant into
-	// the Corefile and fails, nobody is told.
+	// begun is the last instance that started a server of its own. It is needed when a reload adds the first kuadrant block and fails:
+	// CoreDNS tells nobody.
 	begun *instance
 }
 
-// answering is the server that metrics tell of: the newest; nil for none.
+// answering is the server that metrics describe: the newest; nil for none.
 var answering atomic.Pointer[server]
 
-// newInstance returns an instance with the server that was handed on, else with one of its own.
+// newInstance returns an instance with the server that was handed over, else with a new one.
 func newInstance() *instance {
 	reload.Lock()
 	defer reload.Unlock()
@@ -331,13 +328,13 @@ func (i *instance) start() error {
 	case begins:
 		reload.begun = i
 		answering.Store(s)
-	case reload.begun != nil && reload.begun.server == s: // it was reloaded, so it has begun well
+	case reload.begun != nil && reload.begun.server == s: // after its reload, it has started well
 		reload.begun = nil
 	}
 	return nil
 }
 
-// restart says that a new instance is about to start in place of this one.
+// restart prepares the server for a new instance that replaces this one.
 func (i *instance) restart() error {
 	reload.Lock()
 	defer reload.Unlock()
@@ -345,14 +342,14 @@ func (i *instance) restart() error {
 	return nil
 }
 
-// takeBack lets the options of this instance come back where a reload has failed. CoreDNS calls it as well where the old servers
-// have ended and the new ones answer, and the end of some other plugin failed.
+// takeBack restores this instance's options after a failed reload. CoreDNS also calls it if the new servers answer, the old ones have
+// stopped, and another plugin's shutdown failed.
 func (i *instance) takeBack() error {
 	reload.Lock()
 	defer reload.Unlock()
 	s, next := i.server, i.server.holder
 	if reload.handed == s && i.alive() {
-		reload.handed = nil // nobody has taken it
+		reload.handed = nil // no instance took it
 	}
 	switch {
 	case !i.alive() && (next == i || !next.alive()):
@@ -366,7 +363,7 @@ func (i *instance) takeBack() error {
 	return nil
 }
 
-// stop ends the server, unless another instance has it now.
+// stop stops the server, unless another instance has taken it over.
 func (i *instance) stop() error {
 	reload.Lock()
 	defer reload.Unlock()
@@ -376,8 +373,8 @@ func (i *instance) stop() error {
 	return nil
 }
 
-// end ends the server. Metrics go on to tell of it, as it goes on to answer until the
-// lame duck time ends; but not at the end of a reload. The caller holds reload.
+// end stops the server. Metrics still describe it, as it still answers until the lame duck time is
+// over; not so at the end of a reload. The caller holds reload.
 func (i *instance) end() {
 	if reload.handed == i.server {
 		reload.handed = nil

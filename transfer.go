@@ -13,19 +13,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// The errors of a transfer that must not be made: a secondary keeps what it has, and tries
-// again (rule 7.4).
+// The errors that refuse a transfer: a secondary keeps its data, and tries again (rule 7.4).
 var (
 	errNothingKnown = errors.New("no objects are read yet")
 	errNotListed    = errors.New("a source that could hold names of the zone is not listed yet")
 	errNotKept      = errors.New("no elected writer has stored a serial for the zone yet")
 )
 
-// Transfer implements transfer.Transferer: the zone as it is at one moment, for a serial
-// of 0, and else what has changed since that (RFC 1995). Where a writer keeps serials, that
-// is the newest version that is kept (rule 6.7). For names that are not the own
-// name of a zone in this block it returns transfer.ErrNotAuthoritative, and for zones that
-// are not all known other errors. zone is in lower case.
+// Transfer implements transfer.Transferer. It sends the zone as it is now for serial 0, else the
+// changes since that serial (RFC 1995). If a writer keeps serials, it sends the newest saved
+// version (rule 6.7). It returns transfer.ErrNotAuthoritative if the name is not a zone's own in
+// this block, and other errors for zones that are not known in full. zone is in lower case.
 func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error) {
 	snap := k.engine.Snapshot()
 	if !k.covers(zone) {
@@ -47,7 +45,7 @@ func (k *Kuadrant) Transfer(zone string, serial uint32) (<-chan []dns.RR, error)
 	if serial == 0 {
 		return sendZone(z), nil
 	}
-	// RFC 1982 §3.2: which of two serials is newer is not defined half a circle apart.
+	// RFC 1982 §3.2: serials half a circle apart have no order.
 	if newer := z.Serial() - serial; newer == 0 || newer > 1<<31 {
 		if newer != 0 && k.ahead.first(zone, k.engine.Now()) {
 			log.Warningf("zone %q: a secondary has serial %d, ahead of %d here; it keeps its copy until ours is higher. "+
@@ -75,8 +73,7 @@ func sequence(z *records.Zone, deltas []*records.Delta) []dns.RR {
 	return append(rrs, z.SOA())
 }
 
-// sendAll returns a channel that holds rrs and nothing else: whoever reads it may stop at
-// any time.
+// sendAll returns a channel that holds rrs and nothing else: a reader may stop at any time.
 func sendAll(rrs []dns.RR) <-chan []dns.RR {
 	ch := make(chan []dns.RR, 1)
 	ch <- rrs
@@ -84,18 +81,18 @@ func sendAll(rrs []dns.RR) <-chan []dns.RR {
 	return ch
 }
 
-// Sizes of a zone's transfer. The transfer plugin makes messages of up to 63,000 octets
-// out of what it gets, whatever the parts are: they are large enough for the channel to
-// cost little, and small enough for memory.
+// The size of a part of a zone's transfer. The transfer plugin makes messages of up to 63,000
+// octets from the parts, whatever their size: large enough that the channel costs little, small
+// enough to save memory.
 const transferPart = 512 // records, and the rest of an RRset
 
-// transferStall is how long the reader of a transfer may take for one part. It writes less
-// than two messages meanwhile. CoreDNS sets no deadline for writing: a client that reads
-// no further would hold the zone for ever.
+// transferStall is how long a transfer's reader may take for one part, in which it writes less than
+// two messages. CoreDNS sets no write deadline: a client that stops reading would hold the zone for
+// ever.
 const transferStall = 2 * time.Minute
 
-// sendZone returns a channel to which all of a zone is written by a goroutine of its own,
-// which ends with it or when nobody has read for transferStall.
+// sendZone returns a channel with the whole zone. Its own goroutine writes to it, and ends after
+// the last record, or once nobody has read for transferStall.
 func sendZone(z *records.Zone) <-chan []dns.RR {
 	ch := make(chan []dns.RR)
 	go func() {
@@ -115,7 +112,7 @@ func sendZone(z *records.Zone) <-chan []dns.RR {
 	return ch
 }
 
-// partsOf yields the records of a zone's transfer, the SOA first and last.
+// partsOf yields the records of a zone transfer, the SOA first and last.
 func partsOf(z *records.Zone) iter.Seq[[]dns.RR] {
 	return func(yield func([]dns.RR) bool) {
 		part := append(make([]dns.RR, 0, transferPart), opening{z.SOA()})
@@ -135,28 +132,28 @@ func partsOf(z *records.Zone) iter.Seq[[]dns.RR] {
 	}
 }
 
-// opening is the first SOA of a zone's transfer, in a type of its own. Where the channel
-// ends and one record is left to be written, the transfer plugin writes the SOA that it
-// knows in its place: for a transfer that was given up, that would be an end, and the
-// secondary would take a part of the zone for all of it. So it knows of none until the end.
+// opening is the first SOA of a zone transfer, as a type of its own. If the channel closes with one
+// record left to write, the transfer plugin writes the SOA that it knows instead. An aborted
+// transfer would then look complete, and the secondary would take part of the zone for all of it.
+// With this type, the plugin knows no SOA until the end.
 type opening struct{ *dns.SOA }
 
-// Bounds of what is logged of secondaries that are ahead: whoever may have a transfer can
-// ask from any serial, as often as it likes.
+// Bounds of the log lines about secondaries that are ahead: anyone allowed to transfer can ask from
+// any serial, as often as they like.
 const (
-	aheadPause = time.Hour // until a zone is named again
-	maxAhead   = 20        // zones that are named in that time
+	aheadPause = time.Hour // until a zone is logged again
+	maxAhead   = 20        // zones logged in that time
 )
 
-// aheads are the zones that were named of late because somebody asked for what has changed
-// since a serial that is yet to come. Any goroutine may use it.
+// aheads are the zones logged of late because a client asked for changes since a future serial. Any
+// goroutine may use it.
 type aheads struct {
 	mu    sync.Mutex
 	since time.Time
 	zones map[string]struct{}
 }
 
-// first reports whether the zone is to be named now.
+// first reports whether to log the zone now.
 func (a *aheads) first(zone string, now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
