@@ -8,8 +8,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// addAdditional adds the addresses that are known here of what the answer's last RRset
-// names (RFC 1035 §3.3.9 and §3.3.11, RFC 2782, RFC 9460 §4.1), each name once.
+// addAdditional adds the addresses known here of the names in the answer's last RRset (RFC 1035
+// §3.3.9 and §3.3.11, RFC 2782, RFC 9460 §4.1), each name once.
 func (s *Snapshot) addAdditional(a *Answer) {
 	if len(a.Answer) == 0 || a.Extra != nil {
 		return
@@ -54,19 +54,19 @@ func targetOf(rr dns.RR) string {
 	return ""
 }
 
-// ownTarget returns the target of a service binding, which is its owner where it is the
-// root (RFC 9460 §2.5).
+// ownTarget returns the target of a service binding: the owner itself if the target is the root
+// (RFC 9460 §2.5).
 func ownTarget(rr *dns.SVCB) string {
 	switch {
 	case rr.Target == "." && rr.Priority == 0:
-		return "" // the service is not there (RFC 9460 §2.5.1)
+		return "" // the service is unavailable (RFC 9460 §2.5.1)
 	case rr.Target == ".":
 		return strings.ToLower(rr.Hdr.Name)
 	}
 	return rr.Target
 }
 
-// isAlias reports whether rr is a service binding that leads to those of another name, which
+// isAlias reports whether rr is a service binding that leads to the bindings of another name, which
 // the client needs next (RFC 9460 §4.1).
 func isAlias(rr dns.RR) bool {
 	switch rr := rr.(type) {

@@ -19,12 +19,11 @@ type clusterEdit struct {
 	targets  *tree.Edit[*endpoint.Target]
 	verdicts *tree.Edit[*api.Verdict]
 	records  *tree.Edit[*endpoint.Record]
-	// again are the namespaces in which everything is made again that depends on Secrets.
+	// again are the namespaces in which everything that depends on Secrets is made anew.
 	again []string
-	// renewed are the DNSRecords that were made anew, some of them perhaps gone.
+	// renewed are the DNSRecords that were made anew; some may be gone.
 	renewed []string
-	// concerned is what the probes are about that have changed, by namespace; nil
-	// where none has.
+	// concerned has the subjects of changed probes, by namespace; nil if none has changed.
 	concerned map[string]*subjects
 }
 
@@ -33,18 +32,18 @@ type groupChange struct {
 	key   string
 	drop  map[*endpoint.Contender]struct{} // nil for none
 	add   []*endpoint.Contender
-	names []string          // at which records of several namespaces have met
-	group *status.NameGroup // what came of it, once resolved
+	names []string          // at which records of several namespaces met
+	group *status.NameGroup // the result, once resolved
 }
 
-// policyChange is what happens to a policy of one target. With neither drop nor add the target itself has changed.
+// policyChange is a change to one target's policies. With neither drop nor add, the target itself has changed.
 type policyChange struct {
 	gateway string
 	drop    string // its name
 	add     *api.DNSPolicy
 }
 
-// attach renews the targets that a change concerns (rule 1).
+// attach renews the targets affected by a change (rule 1).
 func (c *compiler) attach() {
 	for i, e := range c.clusters {
 		var before *api.Cluster
@@ -67,7 +66,7 @@ func (c *compiler) attach() {
 	}
 }
 
-// changes returns the policies that come and go. A Gateway that changed itself is among them. before is nil if everything is new.
+// changes returns the policies that come and go, including those of a Gateway that changed itself. before is nil if everything is new.
 func (e *clusterEdit) changes(c *compiler, before *api.Cluster) (all []policyChange) {
 	if before == nil {
 		all = make([]policyChange, 0, e.in.Policies.Len())
@@ -100,7 +99,7 @@ func (e *clusterEdit) changes(c *compiler, before *api.Cluster) (all []policyCha
 	return all
 }
 
-// renew makes the target of one Gateway anew and marks what depends on it.
+// renew makes one Gateway's target anew and marks what depends on it.
 func (c *compiler) renew(e *clusterEdit, changes []policyChange, around *endpoint.Surroundings) {
 	t := &endpoint.Target{}
 	gateway := changes[0].gateway
@@ -132,7 +131,7 @@ func (c *compiler) renew(e *clusterEdit, changes []policyChange, around *endpoin
 		return
 	}
 	slices.SortFunc(t.Policies, func(a, b *api.DNSPolicy) int {
-		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are of one namespace
+		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are in one namespace
 	})
 	t.Attach(around)
 	pool.NoteAnnotations(t)
@@ -146,7 +145,7 @@ func (c *compiler) renew(e *clusterEdit, changes []policyChange, around *endpoin
 	e.targets.Set(gateway, t)
 }
 
-// change returns the change of the group that who belongs to.
+// change returns the change of who's group.
 func (c *contest) change(who *endpoint.Contender) *groupChange {
 	return c.changeOf(endpoint.GroupKey(who.Host))
 }
@@ -162,7 +161,7 @@ func (c *contest) changeOf(key string) *groupChange {
 	return ch
 }
 
-// lose notes that a contender of the group goes.
+// lose notes that a contender leaves the group.
 func (ch *groupChange) lose(who *endpoint.Contender) {
 	if ch.drop == nil {
 		ch.drop = make(map[*endpoint.Contender]struct{}, 1)
@@ -170,8 +169,8 @@ func (ch *groupChange) lose(who *endpoint.Contender) {
 	ch.drop[who] = struct{}{}
 }
 
-// findAgain finds the namespaces of a cluster in which everything is made again that depends on Secrets: those with a Secret that
-// has changed, and those of a line of the registry that has changed and names a Secret which does not exist.
+// findAgain finds a cluster's namespaces in which everything that depends on Secrets is made anew: those with a changed Secret, and those
+// of a changed registry line that names a missing Secret.
 func (c *compiler) findAgain(e *clusterEdit) {
 	add := func(namespace string) {
 		if !slices.Contains(e.again, namespace) {
@@ -197,8 +196,8 @@ func (c *compiler) findAgain(e *clusterEdit) {
 	}
 }
 
-// lookElsewhere has the policies looked at whose DNSRecord of that namespace/name has changed, where another controller serves
-// them: its word is on the DNSRecord.
+// lookElsewhere has policies that another controller serves looked at if their DNSRecord, given as namespace/name, has changed: the other
+// controller reports on the DNSRecord.
 func (rep *reporter) lookElsewhere(e *clusterEdit, before *api.Cluster, name string) {
 	was, _ := before.DNSRecords.Get(name)
 	is, _ := e.in.DNSRecords.Get(name)

@@ -11,11 +11,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// budget is what one answer may take: its work must have a bound, whatever the
-// objects are.
+// budget bounds the work for one answer, whatever the objects are.
 type budget struct {
-	hops  int // CNAMEs between names served here, one after the other (rule 7.1)
-	tries int // members whose hostname turns out to have no such data
+	hops  int // CNAMEs followed between names served here (rule 7.1)
+	tries int // members whose hostname turns out not to have the data
 }
 
 // The budget of a query.
@@ -24,18 +23,17 @@ const (
 	maxTries = 64
 )
 
-// Draws for other choices of the same query must not be steps of the sequence
-// that a pool makes of Query.Random: they would follow from the first choice.
+// Further draws for the same query must not reuse the sequence that a pool makes of Query.Random:
+// they would follow from the first choice.
 const (
 	onward uint64 = 0x6a09e667f3bcc908 // for the next name of a chain
 	retry  uint64 = 0xbb67ae8584caa73b // for another member at the same name
 )
 
-// flatten puts addresses in place of the CNAMEs that n, where none may stand,
-// gave to a (rule 2.7). Of a pool's members, those whose hostname leads to no
-// address here lack the family, and are passed over (rule 4.6): a denial is the
-// same for every client then. It is none where one of them cannot be known. left
-// is what the whole answer may still take.
+// flatten replaces the CNAMEs that n gave to a by addresses, if no CNAME may stand at n (rule 2.7).
+// Pool members whose hostname leads to no address here lack the family, and are passed over (rule
+// 4.6): so a denial is the same for every client. It is no denial if one of them is unknown. left
+// is what remains of the answer's budget.
 func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left *budget) {
 	sub, hops := *q, left.hops
 	var tried pool.Tried
@@ -59,7 +57,7 @@ func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left
 			q.trail.hop(z, q, n, nil)
 			choose(v, &sub, fam, &next, tried)
 			if more := len(next.Answer); left.tries <= 0 && more > 0 && rdata.IsCNAME(next.Answer[more-1]) {
-				next.Answer, failed = nil, true // nobody knows what it leads to
+				next.Answer, failed = nil, true // what it leads to is unknown
 			}
 		}
 		next.Scope, next.Located = max(a.Scope, next.Scope), a.Located || next.Located
@@ -77,7 +75,7 @@ func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left
 	}
 }
 
-// gather keeps of a chain the records that are asked for, at the name that is.
+// gather keeps the chain's records of the query type, with the query name as their owner.
 func (s *Snapshot) gather(z *zone.Zone, q *Query, a *Answer) {
 	ttl := a.Answer[0].Header().Ttl
 	var flat []dns.RR
@@ -96,8 +94,8 @@ func (s *Snapshot) gather(z *zone.Zone, q *Query, a *Answer) {
 	}
 }
 
-// anyFlat answers ANY at a name where no CNAME may stand: with the addresses of
-// one family (RFC 8482 §4.1).
+// anyFlat answers ANY at a name where no CNAME may stand, with addresses of one family (RFC 8482
+// §4.1).
 func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	sub := *q
 	failed, unlisted := false, false
@@ -127,8 +125,8 @@ func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 }
 
-// chase follows the CNAME at the end of a's answer through the zones served
-// here (rule 7.1). With flat, it is to end at addresses here.
+// chase follows the CNAME at the end of a's answer through the zones served here (rule 7.1). With
+// flat, it must end at addresses here.
 func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 	sub := *q
 	for {
@@ -143,10 +141,10 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 		}
 		if !flat && !q.within(z) {
 			q.trail.end(endSignedApart)
-			return // the client's resolver goes on, and asks what signs that zone
+			return // the client's resolver goes on, and asks the signer of that zone
 		}
 		if left.hops--; left.hops < 0 || owns(a.Answer, last.Target) {
-			// A chain too long to be meant, or a loop.
+			// A loop, or a chain too long to be intended.
 			q.trail.end(endLoop)
 			a.fail(false)
 			return
@@ -158,14 +156,14 @@ func (s *Snapshot) chase(q *Query, a *Answer, left *budget, flat bool) {
 	}
 }
 
-// owns reports whether one of rrs is a CNAME at name, however the query spells it. A DNAME
-// may well lead to its own owner.
+// owns reports whether one of rrs is a CNAME at name, in any spelling. A DNAME may lead to its own
+// owner.
 func owns(rrs []dns.RR, name string) bool {
 	return slices.ContainsFunc(rrs, func(rr dns.RR) bool { return rdata.IsCNAME(rr) && strings.EqualFold(rr.Header().Name, name) })
 }
 
-// follow appends what q finds in z to a's answer; it reports whether the answer
-// may go on from there.
+// follow appends the data for q in z to a's answer, and reports whether the chain may go on from
+// there.
 func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat bool) bool {
 	n, turn := z.Search(q.Name, q.Type)
 	q.trail.hop(z, q, n, turn)
@@ -179,7 +177,7 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 		on := leadOn(z, turn, q, &more)
 		a.Rcode, a.Answer = more.Rcode, appendNew(a.Answer, more.Answer)
 		if more.Referral {
-			a.Ns, a.Extra = more.Ns, more.Extra // the client goes on from there
+			a.Ns, a.Extra = more.Ns, more.Extra // the client's resolver goes on from there
 		}
 		return on
 	case n == nil:
@@ -210,8 +208,8 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 	return len(a.Answer) > had
 }
 
-// appendNew returns the records of a chain so far with more, less a DNAME that they begin
-// with where the chain has it already: it may lead back to its own owner.
+// appendNew returns the records of a chain so far followed by more. It drops a DNAME at the start
+// of more that the chain has already: a DNAME may lead back to its own owner.
 func appendNew(rrs, more []dns.RR) []dns.RR {
 	if len(more) > 0 && more[0].Header().Rrtype == dns.TypeDNAME &&
 		slices.ContainsFunc(rrs, func(rr dns.RR) bool { return dns.IsDuplicate(rr, more[0]) }) {

@@ -14,12 +14,11 @@ import (
 
 // Compile makes the snapshot of in under opt.
 //
-// prev is the snapshot before it, nil for none. Serials go on from there. Where
-// in has its structure (see Fits), only what in.Clusters[i].Changed names is looked at: the
-// result equals that of compiling from nothing, at the cost of the change. now dates serials.
+// prev is the snapshot before; nil for none. Serials continue from it. If in has its structure (see Fits), Compile looks only at what
+// in.Clusters[i].Changed names: the result equals that of compiling from nothing, at the cost of the change. now dates serials.
 //
-// Compile never fails: what cannot be served is left out, and the verdict of
-// its object says why (rule 8.1). One goroutine at a time goes on from a snapshot and those that came of it; others may read them
+// Compile never fails: it leaves out what cannot be served, and the verdict of the object says why (rule 8.1). One goroutine at a time may
+// continue from a snapshot and its successors; others may read them meanwhile, or compile from nothing after one of them.
 // meanwhile, or compile from nothing after one of them.
 func Compile(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if prev != nil && !prev.behind {
@@ -30,8 +29,8 @@ func Compile(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Tim
 	return compile(nil, prev, nil, in, opt, now)
 }
 
-// compile makes the snapshot of in from base, which has its structure, with the zones of set; nil is from nothing. It comes
-// after last.
+// compile makes the snapshot of in from base, which has its structure, with the zones of set; a nil base compiles from nothing. The result
+// comes after last.
 func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	c := newCompiler(base, last, set, in, opt)
 	c.children()
@@ -52,8 +51,8 @@ func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *end
 	return c.finish(now)
 }
 
-// compiler is one compile under way. It looks at what has changed, draws up the next version of each part of a snapshot, has the groups
-// decided that are marked (contest), and what is said of objects that are marked made anew (reporter).
+// compiler is one compile under way. It looks at what has changed, drafts the next version of each part of a snapshot, resolves the marked
+// groups (contest), and renews the verdicts of marked objects (reporter).
 type compiler struct {
 	*contest
 	around endpoint.Surroundings
@@ -96,12 +95,12 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 	c.order = make([]*groupChange, 0, expected)
 	next.changed, c.looked = make([]Reported, 0, expected), make([]object, 0, expected)
 	c.builder = c.newBuilder()
-	c.around = endpoint.Surroundings{Place: c.placeOf, MayPublish: c.mayPublish, Zone: c.optionsAt, Taken: c.taken} // the cluster says the rest
+	c.around = endpoint.Surroundings{Place: c.placeOf, MayPublish: c.mayPublish, Zone: c.optionsAt, Taken: c.taken} // the cluster adds the rest
 	return c
 }
 
-// openClusters begins the next version of each cluster, and returns about how many
-// objects change.
+// openClusters begins the next version of each cluster, and returns roughly how many objects
+// change.
 func (c *compiler) openClusters() (expected int) {
 	for i, cluster := range c.next.In.Clusters {
 		c.next.complete = c.next.complete && cluster.Complete()

@@ -9,22 +9,22 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// draft is the next version of a snapshot, while it is being made.
+// draft is the next snapshot while it is being made.
 type draft struct {
-	prev *Snapshot // what the changes are made to; nil if everything is compiled from nothing
-	old  *Snapshot // the snapshot before, for serials and what is said to have changed; nil for none
+	prev *Snapshot // the base of the changes; nil if everything is compiled from nothing
+	old  *Snapshot // the snapshot before, for serials and changed verdicts; nil for none
 	next *Snapshot
 
-	// zones are those of the snapshot before, or new ones; edits are the next
-	// versions of those that change.
+	// zones are those of the snapshot before, or new ones; edits are the next versions of the
+	// changed ones.
 	zones    []*zone.Zone
 	edits    []*zone.Edit // nil for a zone that has not changed
 	clusters []*clusterEdit
-	// recorded is true if names may have Records: there are some, or objects with endpoints.
+	// recorded is true if names may have Records, because there are Records or objects with endpoints.
 	recorded bool
 }
 
-// openZones begins the next versions of the zones: of those that may have another serial, or may be kept otherwise, at once.
+// openZones begins the next versions of zones. It opens at once those whose serial, or its storage, may change.
 func (d *draft) openZones() {
 	set := d.next.Table
 	switch {
@@ -41,7 +41,7 @@ func (d *draft) openZones() {
 		}
 		for _, at := range set.Served {
 			if up := set.Above(at.Origin); up != nil && at.Unread != nil {
-				d.zones[set.Index[up.Origin]].UnreadNames++ // what is to be held of it (rule 6.6)
+				d.zones[set.Index[up.Origin]].UnreadNames++ // its delegation is unknown (rule 6.6)
 			}
 		}
 		for _, z := range d.zones {
@@ -58,7 +58,7 @@ func (d *draft) openZones() {
 	for _, in := range d.next.In.Clusters {
 		for _, ref := range in.Changed {
 			if a := set.Admission(in.Name, ref.Name); ref.Kind == api.KindZone && a != nil && a.Problem == nil {
-				d.edit(set.Index[a.FQDN]) // its status says something else
+				d.edit(set.Index[a.FQDN]) // its status has changed
 			}
 		}
 	}
@@ -77,11 +77,10 @@ func (d *draft) edit(zone int) *zone.Edit {
 	return d.edits[zone]
 }
 
-// zoneOf returns the place of the zone that name lies in, -1 for none.
+// zoneOf returns the index of the zone that name lies in, -1 for none.
 func (d *draft) zoneOf(name string) int { return endpoint.ClosestOrigin(d.next.Table.Index, name) }
 
-// nodeAt returns what there is at name as edited so far; nil for nothing. It lies in a
-// zone served here.
+// nodeAt returns the node at name as edited so far; nil for none. name lies in a zone served here.
 func (d *draft) nodeAt(name string) *zone.Node {
 	i := d.zoneOf(name)
 	if e := d.edits[i]; e != nil {
@@ -98,7 +97,7 @@ func (d *draft) cluster(name string) *clusterEdit {
 	return nil
 }
 
-// recordOf returns a Record of a cluster where it lies now; nil for none.
+// recordOf returns a Record of a cluster as it is placed now; nil for none.
 func (d *draft) recordOf(cluster, name string) *endpoint.Record {
 	e := d.cluster(cluster)
 	if e == nil {
@@ -108,8 +107,8 @@ func (d *draft) recordOf(cluster, name string) *endpoint.Record {
 	return r
 }
 
-// before returns the objects of a cluster that the snapshot before was made of, under
-// whichever options; nil for none.
+// before returns a cluster's objects that the snapshot before was made of, under any options; nil
+// for none.
 func (d *draft) before(cluster string) *api.Cluster {
 	if d.old == nil {
 		return nil
@@ -128,7 +127,7 @@ func (d *draft) optionsAt(name string) *endpoint.ZoneOptions {
 	return nil
 }
 
-// taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
+// taken returns a zone or name server of the Corefile at or below a name; "" for none.
 func (d *draft) taken(name string) string {
 	under := func(taken string) bool { return rdata.IsSubdomain(name, taken) }
 	if i := slices.IndexFunc(d.next.Table.Reserved, under); i >= 0 {
@@ -157,8 +156,8 @@ func (d *draft) placeOf(host string) endpoint.Placement {
 	return endpoint.InZone
 }
 
-// mayPublish returns what keeps an object from publishing data of a type at a host, which
-// lies in a zone; nil for nothing (rule 5.1).
+// mayPublish returns what keeps an object from publishing data of a type at a host in a zone; nil
+// for nothing (rule 5.1).
 func (d *draft) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem {
 	return d.next.Opt.MayPublish(&d.zones[d.zoneOf(rdata.Base(host))].Zone, m, host, rtype)
 }

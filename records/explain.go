@@ -94,9 +94,9 @@ type Loser struct {
 	Why string `json:"why"`
 }
 
-// Explain does what Lookup does, and returns how it came to the answer, taken down on the way. a must be zero, and gets
-// what Lookup would have found at that moment. z is the zone that q.Name lies in, as for Lookup. Explain is pure but for
-// the health cells that it reads; any number of goroutines may call it.
+// Explain does what Lookup does, and returns how it came to the answer. a must be zero, and gets what Lookup would have found at that
+// moment. z is the zone that q.Name lies in, as for Lookup. Explain is pure except that it reads health cells; any number of goroutines may
+// call it.
 func (s *Snapshot) Explain(z *zone.Zone, q *Query, a *Answer) *Explanation {
 	traced := *q
 	traced.trail = new(trail)
@@ -127,8 +127,7 @@ func texts(rrs []dns.RR) []string {
 	return all
 }
 
-// with returns l, which may be nil, with what one choice found of a client: several names may need different things to be
-// known.
+// with returns l, which may be nil, extended by what one choice located: names may need different data about the client.
 func (l *Location) with(client netip.Addr, a *pool.Ask) *Location {
 	if l == nil {
 		l = new(Location)
@@ -149,7 +148,7 @@ func (l *Location) with(client netip.Addr, a *pool.Ask) *Location {
 	return l
 }
 
-// step says what was found at one name.
+// step describes one name on the way.
 func (s *Snapshot) step(h *hop) Step {
 	at := Step{Name: endpoint.TrimDot(h.name), Type: dns.Type(h.rtype).String(), Zone: endpoint.TrimDot(h.zone.Origin()), Again: h.again, Ends: s.whyEnds(h)}
 	switch {
@@ -169,7 +168,7 @@ func (s *Snapshot) step(h *hop) Step {
 	return at
 }
 
-// explainNode adds what a node says.
+// explainNode adds the node's data.
 func (s *Snapshot) explainNode(at *Step, h *hop) {
 	n := h.node
 	if by := n.Steered.Owner; by != nil {
@@ -200,7 +199,7 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 	}
 }
 
-// losers returns who else wants what is steered at a name, in the order of Contender.Older.
+// losers returns the objects that want a name's steered data in vain, in the order of Contender.Older.
 func (s *Snapshot) losers(name string) (all []Loser) {
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(name))
 	if !ok {
@@ -214,10 +213,10 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 	return all
 }
 
-// kindCorefile stands for the kind of what no object has.
+// kindCorefile is the kind of data that comes from no object.
 const kindCorefile = "Corefile"
 
-// sources returns what the RRset of a type at a node of z comes from, each once; none for what is copied from elsewhere.
+// sources returns the objects behind the RRset of a type at a node of z, each once; none for data copied from another zone.
 func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []status.Object) {
 	if zone.OfType(n.Static, rtype) == nil {
 		return nil
@@ -235,13 +234,13 @@ func sources(z *zone.Zone, n *zone.Node, rtype uint16) (all []status.Object) {
 	if all == nil && zone.OfType(z.Fixed[n.Name], rtype) != nil {
 		all = []status.Object{{Kind: kindCorefile}}
 	}
-	slices.SortFunc(all, func(a, b status.Object) int { // Records are in the order in which they came
+	slices.SortFunc(all, func(a, b status.Object) int { // Records are in the order of arrival
 		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Kind, b.Kind), strings.Compare(a.Cluster, b.Cluster))
 	})
 	return all
 }
 
-// whyEnds says why the way ends at a name, in a sentence; "" if it does not.
+// whyEnds explains why the way ends at a name; "" if it does not.
 func (s *Snapshot) whyEnds(h *hop) string {
 	switch h.end {
 	case endWithheld:
@@ -259,7 +258,7 @@ func (s *Snapshot) whyEnds(h *hop) string {
 	return ""
 }
 
-// whyUnread names the owner that cannot be read, of the name or of the zone.
+// whyUnread names the owner, of the name or of the zone, that cannot be read.
 func (s *Snapshot) whyUnread(h *hop) string {
 	if h.zone.Unread != nil {
 		return h.zone.UnreadZone().Message

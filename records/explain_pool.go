@@ -76,7 +76,7 @@ type CheckState struct {
 	of *health.Target // nil for none
 }
 
-// Key returns the key of the target that is checked; "" for none.
+// Key returns the key of the checked target; "" for none.
 func (c *CheckState) Key() string {
 	if c.of == nil {
 		return ""
@@ -84,13 +84,13 @@ func (c *CheckState) Key() string {
 	return c.of.Key()
 }
 
-// explainer knows what the cells of one owner's members belong to.
+// explainer maps the cells of one owner's members to their targets.
 type explainer struct {
 	snapshot *Snapshot
 	targets  map[*health.Cell]*health.Target
 }
 
-// targetsOf returns the targets that are checked for the group of names of a contender.
+// targetsOf returns the targets checked for the contender's group of names.
 func (s *Snapshot) targetsOf(c *endpoint.Contender) map[*health.Cell]*health.Target {
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 	if !ok {
@@ -105,7 +105,7 @@ func (s *Snapshot) targetsOf(c *endpoint.Contender) map[*health.Cell]*health.Tar
 	return all
 }
 
-// choiceOf says what came of one draw among the members of p.
+// choiceOf describes one draw among the members of p.
 func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
 	made := Choice{Group: d.Group(), Members: make([]Candidate, len(p.Members))}
 	for i := range p.Members {
@@ -121,7 +121,7 @@ func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
 	return made
 }
 
-// gatewayName returns the namespace/name of the Gateway that a member's addresses are from; "" for none.
+// gatewayName returns the namespace/name of the Gateway that a member's addresses come from; "" for none.
 func gatewayName(m *pool.Member) string {
 	if m.Of.Gateway == nil {
 		return ""
@@ -129,7 +129,7 @@ func gatewayName(m *pool.Member) string {
 	return m.Of.Gateway.Name
 }
 
-// judged says how the addresses are that an answer was made of.
+// judged describes the state of the addresses that an answer was made of.
 func (x *explainer) judged(j pool.Judged) []AddressState {
 	all := make([]AddressState, len(j.RRs))
 	for i, rr := range j.RRs {
@@ -139,7 +139,7 @@ func (x *explainer) judged(j pool.Judged) []AddressState {
 	return all
 }
 
-// dataOf returns the address, or the name, that a record holds.
+// dataOf returns the address or name that a record holds.
 func dataOf(rr dns.RR) string {
 	switch rr := rr.(type) {
 	case *dns.A:
@@ -152,14 +152,14 @@ func dataOf(rr dns.RR) string {
 	return rr.String()
 }
 
-// address says what is known of one address.
+// address describes what is known of one address.
 func (x *explainer) address(address string, cells pool.Cells, class pool.Class, answered bool) AddressState {
 	a := AddressState{Address: address, Class: class.Shown(cells.Unchecked()), Answered: answered}
 	a.say(cells.Gateway.Load())
 	for _, cell := range cells.Checks() {
 		w := cell.Load()
 		switch o := w.Override(); {
-		case o != health.NoOverride: // on the address itself, which goes before all else
+		case o != health.NoOverride: // on the address itself: it comes first
 			if a.Word != "" {
 				a.Beside = append([]string{a.Word}, a.Beside...)
 			}
@@ -173,7 +173,7 @@ func (x *explainer) address(address string, cells pool.Cells, class pool.Class, 
 	return a
 }
 
-// stateRank returns the state that a word means.
+// stateRank returns the state for a word.
 func stateRank(word string) health.State {
 	s, _ := health.ParseState(word)
 	return s
@@ -182,7 +182,7 @@ func stateRank(word string) health.State {
 // NotProgrammed is AddressState.Word of addresses whose Gateway is not programmed.
 const NotProgrammed = "not programmed"
 
-// say adds what a Gateway's cell says.
+// say adds what a Gateway's cell holds.
 func (a *AddressState) say(w health.Word) {
 	if o := w.Override(); o != health.NoOverride {
 		a.Word = o.String()
@@ -196,7 +196,7 @@ func (a *AddressState) say(w health.Word) {
 	}
 }
 
-// checksBeneath returns what checks find of an address of which the operator has said something: they go on beneath that.
+// checksBeneath returns the results of an overridden address's checks, which continue under the override.
 func (x *explainer) checksBeneath(address string) (all []CheckState) {
 	for cell, t := range x.targets {
 		if t.Address == address {
@@ -209,18 +209,18 @@ func (x *explainer) checksBeneath(address string) (all []CheckState) {
 	return all
 }
 
-// check says what one check has found.
+// check describes the result of one check.
 func (x *explainer) check(cell *health.Cell, w health.Word) CheckState {
 	c := StateOf(w)
 	if t := x.targets[cell]; t != nil {
 		c.Target, c.Host, c.of = t.URL(), t.Host, t
 	} else {
-		c.Pending = false // the status of a probe, which others write
+		c.Pending = false // a probe's status, which another controller writes
 	}
 	return c
 }
 
-// StateOf says what a check has found whose cell holds w, without its target.
+// StateOf returns the state of a check whose cell holds w, without its target.
 func StateOf(w health.Word) CheckState {
 	return CheckState{
 		State: w.State().String(), Pending: !w.Known(), Reason: w.Reason().String(), Status: w.Status(),

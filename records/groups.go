@@ -15,30 +15,30 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// contest decides whose the names of groups are, and what they have.
+// contest decides who owns the names of groups, and what their data are.
 type contest struct {
 	*reporter
 	groups *tree.Edit[*status.NameGroup]
-	// dirty is what has to be resolved again, by group key; order is the same, in
-	// the order in which it was found.
+	// dirty has the groups to resolve again, by group key; order has them in the order in which
+	// they were found.
 	dirty map[string]*groupChange
 	order []*groupChange
-	// reread are the contenders of owners that cannot be read, as far as they differ from those before.
+	// reread are the contenders of owners that cannot be read, if they differ from those before.
 	reread   []owner.Reread
 	registry owner.Registry
-	// checks and builder are used for one group after the other.
+	// checks and builder are reused for each group.
 	checks  *pool.CheckEdit
 	builder pool.Builder
 
-	// ownerships are those of the group that is being built, by host; nil if there are no Records.
+	// ownerships are those of the group being built, by host; nil if there are no Records.
 	ownerships map[string]zone.Ownership
-	// base is the key of that group; baseOwner owns the name, nil for nobody.
+	// base is the key of that group; baseOwner owns the name, nil for none.
 	base      string
 	baseOwner *endpoint.Contender
 }
 
-// resolve renews the groups that a change concerns, in the order of their keys,
-// which is about that of the names in the trees.
+// resolve renews the changed groups, in the order of their keys, which is roughly that of the names
+// in the trees.
 func (c *contest) resolve() {
 	slices.SortFunc(c.order, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
 	for _, change := range c.order {
@@ -77,8 +77,7 @@ func (c *contest) resolve() {
 	}
 }
 
-// putNames puts the names of a group that was built into their zones, and takes
-// away those that old had and it has not.
+// putNames puts a built group's names into their zones, and removes those that only old had.
 func (c *contest) putNames(old, g *status.NameGroup) {
 	names := c.builder.Names
 	if old != nil {
@@ -96,7 +95,7 @@ func (c *contest) putNames(old, g *status.NameGroup) {
 	}
 }
 
-// setOwners keeps Records that lost to a contender of the group from being served, and releases those that only old kept.
+// setOwners keeps Records that lost to a contender of the group from being served, and releases those that only old blocked.
 func (c *contest) setOwners(old, g *status.NameGroup) {
 	if old != nil {
 		for _, name := range old.Owned {
@@ -115,8 +114,8 @@ func (c *contest) setOwners(old, g *status.NameGroup) {
 	slices.Sort(g.Owned)
 }
 
-// ownershipsOf returns the ownership of the hosts of contenders, by host. The contenders are in the order of precedence; won are
-// those that are served.
+// ownershipsOf returns the ownership of the contenders' hosts, by host. The contenders are in the order of precedence; won are those
+// served.
 func ownershipsOf(contenders, won []*endpoint.Contender) map[string]zone.Ownership {
 	ownerships := make(map[string]zone.Ownership)
 	for _, on := range owner.ByHost(contenders) {
@@ -130,15 +129,14 @@ func ownershipsOf(contenders, won []*endpoint.Contender) map[string]zone.Ownersh
 	return ownerships
 }
 
-// countConflicts adds n for each contender that lost in g to the count of its zone.
+// countConflicts adds n to a zone's count for each contender of the zone that lost in g.
 func (c *contest) countConflicts(g *status.NameGroup, n int) {
 	for _, l := range g.Lost {
 		c.edit(c.zoneOf(rdata.Base(l.Contender.Host))).Conflicts += n
 	}
 }
 
-// buildGroup decides who owns what in g and leaves the names with their data in
-// c.builder.Names.
+// buildGroup decides who owns what in g and leaves the names with their data in c.builder.Names.
 func (c *contest) buildGroup(key string, g *status.NameGroup, names []string) {
 	clear(c.builder.Names)
 	c.builder.Notes, c.builder.Dropped, c.ownerships = nil, nil, nil
@@ -149,12 +147,12 @@ func (c *contest) buildGroup(key string, g *status.NameGroup, names []string) {
 	g.Notes, g.Dropped, g.Checks = c.builder.Notes, c.builder.Dropped, c.checks.Used
 }
 
-// resolveGroup decides on the contenders of g: first on those of the host itself, whose owner decides who may publish at names with
-// labels that begin with _ below it (rule 5.9). names are those at which several namespaces have records.
+// resolveGroup decides on the contenders of g. Those of the host itself come first: its owner decides who may publish at names below it
+// with labels that begin with _ (rule 5.9). names are those at which several namespaces have records.
 func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Contender) {
 	isBelow := func(who *endpoint.Contender) bool { return endpoint.Underscored(who.Host) }
 	host, below, namesBelow := g.Contenders, []*endpoint.Contender(nil), []string(nil)
-	if slices.ContainsFunc(g.Contenders, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // by far the least
+	if slices.ContainsFunc(g.Contenders, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // rare
 		host = slices.DeleteFunc(slices.Clone(g.Contenders), isBelow)
 		below = slices.DeleteFunc(slices.Clone(g.Contenders), func(who *endpoint.Contender) bool { return !isBelow(who) })
 		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !endpoint.Underscored(name) })
@@ -165,7 +163,7 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	if c.recorded {
 		c.ownerships = ownershipsOf(contenders, won)
 	}
-	for _, name := range [...]string{key, rdata.WildcardOf(key)} { // whoever has *.name has the certificate of name's _acme-challenge
+	for _, name := range [...]string{key, rdata.WildcardOf(key)} { // the owner of *.name has the certificate of name's _acme-challenge
 		if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == name }); i >= 0 {
 			c.baseOwner = contenders[i]
 		} else if c.recorded && c.zoneOf(key) >= 0 {
@@ -186,8 +184,8 @@ func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) 
 	return won
 }
 
-// uncontended returns the contender that has a name for which nobody contends: that of the Records there, else the vacancy, which
-// closes the names below (rule 5.9); nil for none.
+// uncontended returns the contender of a name without contention: that of its Records, else the vacancy, which closes the names below (rule
+// 5.9); nil for none.
 func (c *contest) uncontended(name string) *endpoint.Contender {
 	if n := c.nodeAt(name); n != nil {
 		if o := owner.OfRecords(name, n.Records); o != nil {
@@ -201,8 +199,8 @@ func (c *contest) uncontended(name string) *endpoint.Contender {
 	return v
 }
 
-// above returns the owner of the name above the labels of one that begin with _, where both lie in one zone; nil for none. Both are
-// of the group that is being built.
+// above returns the owner of the name above another's labels that begin with _, if both lie in one zone; nil for none. Both belong to the
+// group being built.
 func (c *contest) above(name string) *endpoint.Contender {
 	if !endpoint.Underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
 		return nil
@@ -210,15 +208,15 @@ func (c *contest) above(name string) *endpoint.Contender {
 	return c.baseOwner
 }
 
-// decide decides which of some contenders, and of those of the records at their hosts and at names, are served. It returns those
-// that the owner of the name above lets contend, in the order of precedence.
+// decide decides which contenders, of those given and of the records at their hosts and at names, are served. It returns the contenders
+// that the owner of the name above permits, in the order of precedence.
 func (c *contest) decide(of []*endpoint.Contender, names []string) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
 	contenders = slices.DeleteFunc(c.registry.Order(c.withRecords(of, names)), func(who *endpoint.Contender) bool {
 		above := c.above(who.Host)
 		if !owner.Strange(above, who.By) || !c.next.Opt.Bound(&c.zones[c.zoneOf(who.Host)].Zone, who.By, who.Host) {
 			return false
 		}
-		if !who.Vacant() { // else a void line
+		if !who.Vacant() { // a vacancy: its line is void
 			lost = append(lost, owner.Loss{Contender: who, Owner: above})
 		}
 		return true
@@ -227,7 +225,7 @@ func (c *contest) decide(of []*endpoint.Contender, names []string) (contenders, 
 	return contenders, won, append(lost, lostHere...)
 }
 
-// putOwners names the owners of the hosts of a group, and no longer those of old.
+// putOwners sets the owners of a group's hosts, and removes those of old.
 func (c *contest) putOwners(old, g *status.NameGroup) {
 	if old != nil {
 		for _, name := range old.Told {
@@ -242,7 +240,7 @@ func (c *contest) putOwners(old, g *status.NameGroup) {
 		}
 		for _, txt := range c.zones[at].OwnerTXTs(who.Host, &data) {
 			if c.zoneOf(txt.Name) != at {
-				continue // a zone below begins there
+				continue // a zone below begins here
 			}
 			c.edit(at).Tell(txt.Name, []zone.RRset{txt.Set})
 			g.Told = append(g.Told, txt.Name)
@@ -250,7 +248,7 @@ func (c *contest) putOwners(old, g *status.NameGroup) {
 	}
 }
 
-// newBuilder returns a builder that looks into the compile under way.
+// newBuilder returns a builder that reads the compile under way.
 func (c *contest) newBuilder() pool.Builder {
 	return pool.Builder{
 		Zone: c.optionsAt,
@@ -275,8 +273,8 @@ func (c *contest) newBuilder() pool.Builder {
 	}
 }
 
-// hasOther reports whether the Records at a name of the group that is being built have data
-// that stand beside what is steered there.
+// hasOther reports whether the Records at a name of the group being built have data that stand
+// beside the steered data there.
 func (c *contest) hasOther(name string) bool {
 	i := c.zoneOf(name)
 	n := c.nodeAt(name)

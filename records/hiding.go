@@ -2,10 +2,10 @@ package records
 
 import "github.com/coredns-kuadrant/kuadrant/records/rdata"
 
-// lookHidden has the objects looked at that have data at or below names where NS records or a DNAME have come, gone or changed.
+// lookHidden has the objects looked at that have data at or below names whose NS records or DNAME came, went or changed.
 func (rep *reporter) lookHidden() {
 	if rep.prev == nil {
-		return // all are looked at
+		return // all are looked at anyway
 	}
 	turned := make(map[string]struct{})
 	for i, e := range rep.edits {

@@ -71,9 +71,9 @@ func (c *Counts) add(class pool.Class, of pool.Cells) {
 // Of returns how many there are in all.
 func (c Counts) Of() int { return c.Up + c.Unchecked + c.Unknown + c.Drained + c.Down }
 
-// Names yields the names of z that have data, in the order of their spelling from the name from on; "" begins with the
-// first. Names below klb.H' are not among them, which are parts of their hosts, nor are zones below z that are served here,
-// nor those that keep, which gets them without a final dot, leaves out; nil keeps all. Each is described when it is its turn.
+// Names yields the names of z that have data, in spelling order, starting at from; "" starts with the first. It leaves out names below
+// klb.H', which belong to their hosts, names in zones below z that are served here, and those for which keep, which gets them without a
+// final dot, is false; a nil keep keeps all. Each is described in its turn.
 func (s *Snapshot) Names(z *zone.Zone, from string, keep func(name string) bool) iter.Seq[NameState] {
 	return func(yield func(NameState) bool) {
 		for _, n := range z.Nodes.From(from) {
@@ -84,16 +84,16 @@ func (s *Snapshot) Names(z *zone.Zone, from string, keep func(name string) bool)
 	}
 }
 
-// Differing yields the names of s and o, some twice, at which they do not have the very same data, because one was compiled
-// from the other, and the origins of all zones. Others may still say the same. inner is true for a name that Names leaves
-// out: one below klb.H', which is a part of its host.
+// Differing yields the origins of all zones, and the names of s and o, some twice, whose data are not the identical memory because one was
+// compiled from the other. Names that it yields may still be equal. inner is true for a name that Names leaves out: one below klb.H', which
+// belongs to its host.
 func (s *Snapshot) Differing(o *Snapshot) iter.Seq2[string, bool] {
 	sameZones := slices.EqualFunc(s.Served, o.Served, func(z, y *zone.Zone) bool { return z.Origin() == y.Origin() })
 	return func(yield func(string, bool) bool) {
 		for _, of := range [...]struct{ s, o *Snapshot }{{s, o}, {o, s}} {
 			for i, z := range of.s.Served {
 				var others tree.Map[*zone.Node]
-				if sameZones { // else a name may lie in another
+				if sameZones { // otherwise a name may lie in another zone
 					others = of.o.Served[i].Nodes
 				}
 				for name, n := range z.Nodes.All() {
@@ -146,10 +146,10 @@ func (s *Snapshot) nameState(z *zone.Zone, n *zone.Node) NameState {
 	return st
 }
 
-// maxSources is how many objects a name is said to have its data from.
+// maxSources bounds the objects listed as sources of a name.
 const maxSources = 20
 
-// sourcesAt returns the objects that the static data at a node come from, and how many there are beyond the bound.
+// sourcesAt returns the objects behind the static data at a node, and how many more there are beyond the bound.
 func sourcesAt(z *zone.Zone, n *zone.Node) (all []status.Object, more int) {
 	seen := make(map[status.Object]bool, len(n.Static))
 	add := func(o status.Object) {
@@ -177,7 +177,7 @@ func sourcesAt(z *zone.Zone, n *zone.Node) (all []status.Object, more int) {
 	return all, more
 }
 
-// addressedByCorefile reports whether a name has addresses that the Corefile gives it.
+// addressedByCorefile reports whether the Corefile gives a name addresses.
 func addressedByCorefile(z *zone.Zone, n *zone.Node) bool {
 	return slices.ContainsFunc([]uint16{dns.TypeA, dns.TypeAAAA}, func(rtype uint16) bool {
 		return slices.Contains(sources(z, n, rtype), status.Object{Kind: kindCorefile})

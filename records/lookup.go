@@ -14,37 +14,36 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// Query is one question and what the answer to it may depend on.
+// Query is a question, with everything that the answer may depend on.
 type Query struct {
 	// Name is the name asked for, in lower case with a final dot. It lies in the zone that is asked.
 	Name string
 	// Owner is Name as the answer should spell it (rule 7.2).
 	Owner string
 	Type  uint16
-	// Signed is true if the answer is signed once it is found (rule 7.6). Within reports whether the zone of an
-	// origin is signed like the one that is asked: a chain ends where it would leave these, and the client's resolver goes
-	// on. nil stands for all zones.
+	// Signed is true if the answer will be signed (rule 7.6). Within reports whether the zone of an origin is signed like the zone asked: a
+	// chain ends where it would leave these zones, and the client's resolver goes on. nil means all zones.
 	Signed bool
 	Within func(origin string) bool
 	// Client is where the client is (rule 3.1).
 	Client netip.Addr
-	// Locator finds the client's location, where the answer depends on it; nil if nothing is known of any client.
+	// Locator finds the client's location if the answer depends on it; nil if no client can be located.
 	Locator geo.Locator
 	// Random is one draw, uniform over all values.
 	Random uint64
-	// trail takes down how the answer comes about; nil but for Explain.
+	// trail records how the answer comes about; nil except for Explain.
 	trail *trail
 }
 
-// Answer is what Lookup found. Its records are shared with the snapshot and with other answers: nobody may change them; its
-// slices are clipped.
+// Answer is the result of Lookup. Its records are shared with the snapshot and with other answers, so nobody may change them; its slices
+// are clipped.
 type Answer struct {
-	// Rcode is NOERROR, NXDOMAIN, or SERVFAIL where Unlisted or a loop of CNAMEs keeps the answer from being known.
+	// Rcode is NOERROR, NXDOMAIN, or SERVFAIL if Unlisted or a loop of CNAMEs leaves the answer unknown.
 	Rcode             int
 	Answer, Ns, Extra []dns.RR
 	// Scope is the prefix length that the answer holds for (rule 3.6): 0 if it does not depend on the client.
 	Scope int
-	// Referral is true if the answer is a referral to other servers: the zone has no authority over the name (rule 7.2).
+	// Referral is true if the answer refers to other servers: the zone has no authority over the name (rule 7.2).
 	Referral bool
 	// Unlisted is true if the name may exist in a source that has not been listed yet (rule 7.4).
 	Unlisted bool
@@ -55,10 +54,10 @@ type Answer struct {
 
 // Steering says how a steered answer was chosen. It is zero for other answers.
 type Steering struct {
-	// owner and member are what Owner and Member read: that costs memory accesses, which most answers do not need.
+	// owner and member are kept for Owner and Member, which read memory that most answers do not need.
 	owner  *endpoint.Contender
 	member *pool.Member // nil for simple answers
-	// Geo is the code of the chosen member's group, "*" where it has none; GeoClass is its geo.Class.
+	// Geo is the code of the chosen member's group, "*" for none; GeoClass is its geo.Class.
 	Geo, GeoClass string
 	Class         pool.Class
 }
@@ -82,10 +81,10 @@ func (s *Steering) Member() string {
 	return endpoint.TrimDot(s.member.ID)
 }
 
-// Lookup answers q from z, one of s's zones. For names that are not wildcards, asked in lower case, it does not allocate,
-// unless a CNAME leads on to another name served here or some of a name's targets are down.
+// Lookup answers q from z, one of s's zones. It does not allocate for names in lower case that are not wildcards, unless a CNAME leads to
+// another name served here or some of a name's targets are down.
 //
-// The answer goes into a, which must be zero: it is large for the stack of a query's goroutine, and is not copied there.
+// The answer goes into a, which must be zero: it is too large to copy on the stack of a query's goroutine.
 func (s *Snapshot) Lookup(z *zone.Zone, q *Query, a *Answer) {
 	s.find(z, q, a)
 	if q.Signed {
@@ -93,7 +92,7 @@ func (s *Snapshot) Lookup(z *zone.Zone, q *Query, a *Answer) {
 	}
 }
 
-// find does what Lookup does, but for what signing asks for.
+// find is Lookup without the preparation for signing.
 func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	n, turn := z.Search(q.Name, q.Type)
 	q.trail.hop(z, q, n, turn)
@@ -131,13 +130,13 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 		s.chase(q, a, &budget{maxHops, maxTries}, false)
 	}
 	if len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure {
-		a.Scope = 0 // nothing negative depends on the client (rule 3.6)
+		a.Scope = 0 // negative answers never depend on the client (rule 3.6)
 	}
 	s.addAdditional(a)
 }
 
-// deny makes a a negative answer to q (RFC 2308 §2), or one whose chain ends so, unless a source that is not listed could
-// have the name (rule 7.4). owned reports whether the owner of the name has been read.
+// deny makes a a negative answer to q (RFC 2308 §2), possibly at the end of a chain, unless a source not yet listed could have the name
+// (rule 7.4). owned reports whether the owner of the name has been read.
 func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool) {
 	if !owned && !s.denies(q.Name) {
 		q.trail.end(endUnlisted)
@@ -147,10 +146,10 @@ func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool
 	a.Rcode, a.Ns, a.Extra = rcode, z.Negative, nil
 }
 
-// ownerRead reports whether the owner of a name with data has been read: an object, or the Records that have its addresses.
+// ownerRead reports whether the owner of a name with data has been read: an object, or the Records with its addresses.
 func (s *Snapshot) ownerRead(n *zone.Node) bool {
 	if s.complete || n.Steered.Owner != nil {
-		return true // by far the most
+		return true // almost always
 	}
 	addressed := zone.OfType(n.Static, dns.TypeA) != nil || zone.OfType(n.Static, dns.TypeAAAA) != nil
 	return addressed && !s.In.Expecting && !slices.ContainsFunc(s.In.Clusters, func(c *api.Cluster) bool {
@@ -158,12 +157,12 @@ func (s *Snapshot) ownerRead(n *zone.Node) bool {
 	})
 }
 
-// fail makes a the answer that cannot be known. What it depends on stays.
+// fail makes a an unknown answer. What it depends on stays.
 func (a *Answer) fail(unlisted bool) {
 	*a = Answer{Rcode: dns.RcodeServerFailure, Unlisted: unlisted, Scope: a.Scope, Located: a.Located}
 }
 
-// answerNode puts the data of n that q asks for into a.
+// answerNode puts n's data of q's type into a.
 func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	apex := n.Name == z.Origin()
 	if apex && q.Type == dns.TypeSOA {
@@ -171,17 +170,17 @@ func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 		return
 	}
 	for _, set := range n.Static {
-		// RFC 8482 §4.1: one RRset is enough of an answer to ANY.
+		// RFC 8482 §4.1: one RRset suffices to answer ANY.
 		if set.Type == q.Type || q.Type == dns.TypeANY {
 			a.Answer = set.RRs
 			if set.Type == dns.TypeNS && apex {
-				a.Extra = z.Glue // at the apex: elsewhere it is a cut; nil if it is not all
+				a.Extra = z.Glue // at the apex (elsewhere it is a cut); nil unless all glue is known
 			}
 			return
 		}
 	}
 	if n.Steered.Owner == nil {
-		// Without steered data, a CNAME has nothing beside it (RFC 1034 §3.6.2).
+		// Without steered data, a CNAME stands alone (RFC 1034 §3.6.2).
 		a.Answer = zone.OfType(n.Static, dns.TypeCNAME)
 		return
 	}
@@ -199,7 +198,7 @@ func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	}
 }
 
-// answerSteered puts the steered data of a type into a, where there are any.
+// answerSteered puts the steered data of a type into a, if there are any.
 func answerSteered(s *pool.Steered, q *Query, rtype uint16, a *Answer) {
 	fam, ok := pool.FamilyOf(rtype)
 	switch data := s.Data.(type) {
@@ -220,7 +219,7 @@ func answerSteered(s *pool.Steered, q *Query, rtype uint16, a *Answer) {
 	a.owner = s.Owner
 }
 
-// choose puts the choice of a pool, as seen from v, into a. The members in tried are passed over.
+// choose puts a pool's choice, seen from v, into a. It passes over the members in tried.
 func choose(v *pool.View, q *Query, fam pool.Family, a *Answer, tried pool.Tried) {
 	if a.Answer = v.Fixed(fam); a.Answer != nil {
 		return

@@ -7,19 +7,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// What a zone is, and how it changes: see package zone.
+// Zones and how they change: see package zone.
 type (
 	Zone  = zone.Zone
 	Delta = zone.Delta
 )
 
-// What is checked: see package pool.
+// Health checks: see package pool.
 type Checks = pool.Checks
 
-// ReasonUnlocated is Trouble.Reason of objects whose geo codes have no effect, as nothing locates clients.
+// ReasonUnlocated is Trouble.Reason of objects whose geo codes have no effect because no locator is configured.
 const ReasonUnlocated = endpoint.ReasonUnlocated
 
-// What is said of objects: see package status.
+// What objects report: see package status.
 type (
 	Object   = status.Object
 	Conflict = status.Conflict

@@ -5,7 +5,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// children renews what is known of the children that there are.
+// children renews the index of existing children.
 func (c *compiler) children() {
 	for i, e := range c.clusters {
 		if c.prev == nil {

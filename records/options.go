@@ -2,7 +2,7 @@ package records
 
 import "github.com/coredns-kuadrant/kuadrant/records/endpoint"
 
-// What the Corefile says: see package endpoint.
+// Corefile settings: see package endpoint.
 type (
 	Options     = endpoint.Options
 	ZoneOptions = endpoint.ZoneOptions

@@ -2,8 +2,8 @@ package records
 
 import "github.com/coredns-kuadrant/kuadrant/records/status"
 
-// override marks what the operator's words concern that have changed. All words on
-// targets take one look at what is published.
+// override marks what changed overrides apply to. All overrides of targets share one pass over what
+// is published.
 func (c *compiler) override() {
 	if c.prev == nil {
 		return

@@ -10,10 +10,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// Owners yields the hosts of a group with their owners (see Groups and Renewed), as Owner says it: what the elected replica
-// keeps in api.Objects.Acquired (rule 5.4). Compiling the same objects with them has the same owners. Left out are the
-// names of chains, which go with their hosts, those of Records that no other object wants, and owners that cannot be
-// read. For a group that is not there, there are none.
+// Owners yields the hosts of a group with their owners (see Groups and Renewed), in the form of Owner: what the elected replica keeps in
+// api.Objects.Acquired (rule 5.4). Compiling the same objects with them gives the same owners. It leaves out the names of chains, which go
+// with their hosts, those of Records that no other object wants, and owners that cannot be read. A missing group has none.
 func (s *Snapshot) Owners(group string) iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		g, ok := s.NameGroups.Get(group)
@@ -28,8 +27,8 @@ func (s *Snapshot) Owners(group string) iter.Seq2[string, api.Owner] {
 	}
 }
 
-// ZoneOwners yields who is served as the zone of a name, by api.ZoneKey, and who has the names of records that several
-// namespaces may publish, as Owner says it: what else api.Objects.Acquired is to have.
+// ZoneOwners yields, in the form of Owner, the Zone served under a name, by api.ZoneKey, and the owners of names at which several
+// namespaces may publish records: the rest of api.Objects.Acquired.
 func (s *Snapshot) ZoneOwners() iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
 		for _, z := range s.Served {
@@ -47,8 +46,7 @@ func (s *Snapshot) ZoneOwners() iter.Seq2[string, api.Owner] {
 	}
 }
 
-// recordOwners yields who has the names of records in a zone that several namespaces may publish; those of hosts are
-// among Owners.
+// recordOwners yields the owners of names in a zone at which several namespaces may publish records; those of hosts are among Owners.
 func (s *Snapshot) recordOwners(z *zone.Zone, yield func(string, api.Owner) bool) bool {
 	shared := s.Opt.Sharing(&z.Zone)
 	for name, n := range z.Nodes.All() {
@@ -66,7 +64,7 @@ func (s *Snapshot) recordOwners(z *zone.Zone, yield func(string, api.Owner) bool
 	return true
 }
 
-// onRecord reports whether an object is on record under a key.
+// onRecord reports whether the registry has an object under a key.
 func (s *Snapshot) onRecord(key string, kind api.Kind, m *api.Meta) bool {
 	o, ok := s.In.Registered(key)
 	return ok && o.Is(kind, m)

@@ -8,15 +8,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// parents returns the objects whose children may have changed: those that the compile has looked
-// at, and those that have to do with objects which children are, or whose names children want.
+// parents returns the objects whose children may have changed: those that the compile looked at,
+// and those related to objects that are children, or whose names children want.
 func (rep *reporter) parents(order []*groupChange) []ParentRef {
 	if rep.anew() {
 		return nil
 	}
 	all := make([]ParentRef, 0, len(rep.clusters))
 	for i, e := range rep.clusters {
-		// An object may have thousands of children, each of which leads to it.
+		// An object may have thousands of children, and each leads to it.
 		known := make(map[api.Ref]struct{})
 		add := func(of api.Ref) {
 			if _, twice := known[of]; !twice {
@@ -51,7 +51,7 @@ func (rep *reporter) parents(order []*groupChange) []ParentRef {
 	return all
 }
 
-// childParent returns the object whose child one of a cluster is; a Ref without a name for none.
+// childParent returns the parent of an object of a cluster; a Ref without a name for none.
 func childParent(in *api.Cluster, ref api.Ref) api.Ref {
 	if ref.Kind == api.KindProbe {
 		if p, ok := in.Probes.Get(ref.Name); ok {
@@ -65,8 +65,8 @@ func childParent(in *api.Cluster, ref api.Ref) api.Ref {
 	return api.Ref{}
 }
 
-// probedRecords returns the DNSRecords of a cluster that have probes, or had, and that the compile
-// has looked at.
+// probedRecords returns the cluster's DNSRecords that the compile looked at, and that have or had
+// probes.
 func (rep *reporter) probedRecords(cluster int, order []*groupChange) map[string]struct{} {
 	e, before := rep.clusters[cluster], rep.prev.In.Clusters[cluster]
 	var all map[string]struct{}
@@ -93,8 +93,7 @@ func (rep *reporter) probedRecords(cluster int, order []*groupChange) map[string
 	return all
 }
 
-// contenders adds the objects that may want the names of children which one has, and may want no
-// more.
+// contenders adds the objects that may want, or no longer want, the names of an object's children.
 func (e *clusterEdit) contenders(of api.Ref, add func(of api.Ref)) {
 	if of.Kind == api.KindDNSPolicy {
 		for _, r := range e.state.Offspring.Records(of.Name) {
@@ -106,8 +105,8 @@ func (e *clusterEdit) contenders(of api.Ref, add func(of api.Ref)) {
 	}
 }
 
-// wantingName adds the objects that may want a child of that namespace/name: such a name begins
-// with that of a Gateway or a DNSRecord.
+// wantingName adds the objects that may want a child of that namespace/name, which begins with the
+// name of a Gateway or a DNSRecord.
 func (e *clusterEdit) wantingName(name string, add func(of api.Ref)) {
 	slash := strings.IndexByte(name, '/')
 	for i := slash + 1; i < len(name); i++ {
@@ -125,13 +124,13 @@ func (e *clusterEdit) wantingName(name string, add func(of api.Ref)) {
 	}
 }
 
-// ParentRef names a policy or a DNSRecord of a cluster, which may be gone.
+// ParentRef names a policy or a DNSRecord of a cluster. The object may be gone.
 type ParentRef struct {
 	Cluster string
 	Of      api.Ref
 }
 
 // ChildrenChanged returns the objects whose Children or Existing may differ from those of the
-// snapshot that this one was compiled from, each once; nil stands for any. The caller must not
-// change the slice.
+// snapshot that this one was compiled from, each once; nil means any. The caller must not change
+// the slice.
 func (s *Snapshot) ChildrenChanged() []ParentRef { return s.parents }

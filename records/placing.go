@@ -12,7 +12,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// place puts the Records that have changed at their names (rule 6.3).
+// place puts the changed Records at their names (rule 6.3).
 func (c *compiler) place() {
 	for _, e := range c.clusters {
 		c.recorded = c.recorded || e.in.Records.Len()+e.in.DNSRecords.Len()+e.in.DNSEndpoints.Len() > 0
@@ -31,7 +31,7 @@ func (c *compiler) place() {
 	}
 }
 
-// placeAt puts rec in place of the Record of that namespace/name; nil for none.
+// placeAt replaces the Record of that namespace/name by rec; nil removes it.
 func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	if c.prev != nil {
 		if old, ok := e.records.Get(name); ok && old.RR != nil {
@@ -55,43 +55,42 @@ func (c *compiler) placeAt(e *clusterEdit, name string, rec *api.Record) {
 	c.touch(placed)
 }
 
-// dropRecord takes a Record away from its name, in the zone that it was in.
+// dropRecord removes a Record from its name, in the zone where it was.
 func (c *compiler) dropRecord(old *endpoint.Record) {
 	c.edit(c.zoneOfRecord(old)).Drop(old)
 	c.touch(old)
 }
 
-// zoneOfRecord returns the place of the zone that a Record lies in.
+// zoneOfRecord returns the index of the zone that a Record lies in.
 func (d *draft) zoneOfRecord(r *endpoint.Record) int { return d.next.Table.Index[r.Zone()] }
 
-// touch has the group of steered names that a Record's name may concern made anew,
-// where there is one.
+// touch has the group of steered names that a Record's name may affect made anew, if there is one.
 func (c *compiler) touch(r *endpoint.Record) {
 	name := r.Name
 	if n := c.nodeAt(name); n != nil && owner.Meets(n.Records, r) || c.registry.MeetsVacancy(r) {
 		ch := c.changeOf(endpoint.GroupKey(name))
 		ch.names = append(ch.names, name)
 	}
-	if c.prev != nil || r.Bound { // else all are made anew
+	if c.prev != nil || r.Bound { // otherwise all are made anew
 		c.changeKnown(endpoint.GroupKey(name))
 	}
 	if c.prev == nil {
 		return
 	}
 	if r.Origin == 0 && r.RR.Header().Rrtype == dns.TypeNS {
-		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfRecord(r)].Nameservers()[0].Name)) // it stands in, or does not any more
+		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfRecord(r)].Nameservers()[0].Name)) // it becomes the placeholder, or ceases to be
 	}
 }
 
-// changeKnown has the group of that key made anew, where there is one, or may be for a vacancy.
+// changeKnown has the group of that key made anew if it exists, or may exist for a vacancy.
 func (c *contest) changeKnown(key string) {
 	if _, ok := c.groups.Get(key); ok || c.registry.Keeps(key) || c.registry.Keeps(rdata.WildcardOf(key)) {
 		c.changeOf(key)
 	}
 }
 
-// withRecords returns some contenders of a group together with those of the records at their hosts, and at names where several
-// namespaces have records, or had (rules 5.3 and 5.4), older first.
+// withRecords adds to a group's contenders those of the records at their hosts, and at names where several namespaces have, or had, records
+// (rules 5.3 and 5.4), older first.
 func (c *contest) withRecords(contenders []*endpoint.Contender, names []string) []*endpoint.Contender {
 	if !c.recorded {
 		return contenders
@@ -121,8 +120,8 @@ func (c *contest) withRecords(contenders []*endpoint.Contender, names []string) 
 	return all
 }
 
-// settle makes the RRsets of all names that have changed. What a zone copies from one
-// below it changes it too: the deepest come first (rule 6.6).
+// settle makes the RRsets of all changed names. A zone changes too if it copies from a changed zone
+// below it: the deepest zones come first (rule 6.6).
 func (c *compiler) settle() {
 	var byDepth [rdata.MaxWireName][]int
 	for i, e := range c.edits {

@@ -9,7 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// probes renews the index of probes, and notes what those say of that changed.
+// probes renews the index of probes, and notes what changed in them.
 func (c *compiler) probes() {
 	for i, e := range c.clusters {
 		index := e.state.Probes.Edit()
@@ -44,8 +44,8 @@ func (c *compiler) probes() {
 	}
 }
 
-// renewProbe puts a probe in place of old, one of them nil if it has come or gone.
-// One that says nothing, or the same as before, concerns nobody.
+// renewProbe replaces the probe old; one of them is nil if the probe came or went. A probe that
+// says nothing, or the same as before, affects nothing.
 func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckProbe], old, p *api.HealthCheckProbe) {
 	b, before, after := &c.builder, "", ""
 	if old != nil && pool.UsableProbe(old, c.next.Opt) {
@@ -78,8 +78,8 @@ func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckP
 	}
 }
 
-// beginAlone begins the check that a probe has by itself, where it needs no name for
-// that: where the operator allows it (rule 4.10).
+// beginAlone begins a probe's own check if the operator allows it without a published name (rule
+// 4.10).
 func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
 	if pool.Alone(p, c.next.Opt) {
 		c.checks.Begin(pool.ProbeUser(p))
@@ -94,13 +94,13 @@ func (c *compiler) endAlone(p *api.HealthCheckProbe) {
 	}
 }
 
-// subjects are what probes of one namespace are about.
+// subjects are what the probes of one namespace check.
 type subjects struct {
 	addresses map[string]bool
 	about     map[string]bool // an address, a slash, and what pool.About returns
 }
 
-// meet reports whether one of the probes is meant for a contender. at is the addresses of s, meant what Builder.Meant returns of the
+// meet reports whether one of the probes is meant for a contender. at are the addresses of s; meant is what Builder.Meant returns for the
 // contender.
 func (s *subjects) meet(c *endpoint.Contender, at status.TargetSet, meant []string) bool {
 	for address := range at.In(c.Targets) {
@@ -113,8 +113,8 @@ func (s *subjects) meet(c *endpoint.Contender, at status.TargetSet, meant []stri
 	return false
 }
 
-// concerns notes that a probe has come, gone or changed. What names do in the
-// compile under way is marked later, with one look at each namespace.
+// concerns notes that a probe came, went or changed. What it does to names is marked later, in one
+// pass over each namespace.
 func (e *clusterEdit) concerns(p *api.HealthCheckProbe) {
 	s := e.concerned[p.Namespace()]
 	if s == nil {
@@ -127,8 +127,8 @@ func (e *clusterEdit) concerns(p *api.HealthCheckProbe) {
 	s.addresses[p.Address], s.about[p.Address+"/"+pool.About(p)] = true, true
 }
 
-// markProbed marks what the probes are meant for that have changed, or whose headers
-// have. Contenders that are new are marked anyway.
+// markProbed marks the subjects of probes that changed, or whose headers did. New contenders are
+// marked anyway.
 func (c *compiler) markProbed() {
 	for i, e := range c.clusters {
 		for namespace, s := range e.concerned {
@@ -142,8 +142,7 @@ func (c *compiler) markProbed() {
 	}
 }
 
-// mark marks all that a Gateway publishes, markAt what it publishes at one of the
-// targets.
+// mark marks everything that a Gateway publishes; markAt, what it publishes at one of the targets.
 func (c *compiler) mark(t *endpoint.Target) {
 	for _, who := range t.Contenders {
 		c.change(who)

@@ -11,8 +11,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// Published yields what each zone is published with, by its origin: those that are served,
-// and the last serials of some that were before, by this process or one that ran here before.
+// Published yields the published state of each zone, by origin: of the zones served, and the last
+// serials of some served before, by this process or an earlier one on this machine.
 func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 	return func(yield func(string, api.Kept) bool) {
 		for _, z := range s.Served {
@@ -41,12 +41,11 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 	}
 }
 
-// keptOf returns what is kept of a zone as published last: by the status of its Zone, or
-// beside the Zones where that is newer. beside is true if it is to be kept there. A zone
-// of the Corefile always is: it may get a Zone or lose it, which not all replicas see at
-// once, and two places would let two contents have one serial. So is that of a Zone in another
-// cluster than the one in which serials are kept: whether that may be written to, and who is
-// elected there, does not matter then.
+// keptOf returns a zone's last published state: from the status of its Zone, or from beside the
+// Zones if that is newer. beside is true if it should be kept there. That is always so for a zone
+// of the Corefile: it may get or lose a Zone, which not all replicas see at once, and with two
+// places, two contents could have one serial. It is also so for a Zone outside of the cluster that
+// keeps serials: then write access and the elected replica there do not matter.
 func (d *draft) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
 	if at.Object != nil {
 		for _, in := range d.next.In.Clusters {
@@ -59,8 +58,8 @@ func (d *draft) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
 	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != d.next.In.Keeper
 }
 
-// Proposals returns what the writer should keep beside the Zones, in the order of
-// Snapshot.Zones. What it should keep in the status of Zones their verdicts say too.
+// Proposals returns what the writer should keep beside the Zones, in the order of Snapshot.Zones.
+// Their verdicts have what it should keep in the status of Zones.
 func (s *Snapshot) Proposals() (all []zone.Proposal) {
 	for _, z := range s.Served {
 		if p, ok := z.Proposed(); ok && p.Beside {

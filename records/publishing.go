@@ -5,7 +5,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// publish renews the objects with endpoints that have changed, and those that others say something of which have.
+// publish renews the objects with endpoints that changed, or depend on an object that did.
 func (c *compiler) publish() {
 	for _, e := range c.clusters {
 		if c.prev == nil {
@@ -31,7 +31,7 @@ func (c *compiler) publish() {
 	}
 }
 
-// renewFrom renews the objects of a kind for which others count that have changed, less those that have been renewed.
+// renewFrom renews the objects of a kind that depend on changed ones, except for those already renewed.
 func (c *compiler) renewFrom(e *clusterEdit, p endpoint.Publisher, renewed map[api.Ref]bool) {
 	for _, changed := range e.in.Changed {
 		for name := range p.From(e.in, changed) {
@@ -43,7 +43,7 @@ func (c *compiler) renewFrom(e *clusterEdit, p endpoint.Publisher, renewed map[a
 	}
 }
 
-// renewPublisher makes what one object publishes anew, and marks what depends on it.
+// renewPublisher makes one object's publication anew, and marks what depends on it.
 func (c *compiler) renewPublisher(e *clusterEdit, kind api.Kind, name string) {
 	key := endpoint.PublisherKey(kind, name)
 	if c.prev != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// leadOn puts what q meets at n, where a search in z ends, into a: a referral, or the DNAME with the CNAME that it
-// makes. on reports whether the search goes on at that CNAME.
+// leadOn puts into a what ends q's search in z at n: a referral, or the DNAME with its CNAME. on reports whether the search continues at
+// that CNAME.
 func leadOn(z *zone.Zone, n *zone.Node, q *Query, a *Answer) (on bool) {
 	if n.Name != z.Origin() {
 		if ns := zone.OfType(n.Static, dns.TypeNS); ns != nil {
@@ -28,7 +28,7 @@ func leadOn(z *zone.Zone, n *zone.Node, q *Query, a *Answer) (on bool) {
 	return q.Type != dns.TypeCNAME && q.Type != dns.TypeANY
 }
 
-// substitute returns name with target in place of owner, which it lies below.
+// substitute returns name, which lies below owner, with target in place of owner.
 func substitute(name, owner, target string) string {
 	prefix := name
 	if owner != "." {
@@ -40,10 +40,9 @@ func substitute(name, owner, target string) string {
 	return prefix + target
 }
 
-// refer makes a a referral to the zone that begins at n: its NS records, and the
-// addresses that this zone has of its servers, below the cut or beside it (RFC 1034
-// §4.3.2, RFC 9471). Where it is to be signed it has the DS records (RFC 4035 §3.1.4); they say
-// nothing without a signature.
+// refer makes a a referral to the zone that begins at n: its NS records, and this zone's addresses
+// of its servers, below the cut or beside it (RFC 1034 §4.3.2, RFC 9471). A signed referral has the
+// DS records too (RFC 4035 §3.1.4), which prove nothing without a signature.
 func refer(z *zone.Zone, n *zone.Node, ns []dns.RR, q *Query, a *Answer) {
 	a.Referral, a.Ns = true, ns
 	if q.Signed {

@@ -8,13 +8,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// markAcquired has the groups made anew that have hosts with another owner on record.
+// markAcquired has the groups made anew whose hosts have another registered owner than before.
 func (c *contest) markAcquired() {
 	if c.prev == nil {
 		return
 	}
 	for _, host := range c.next.In.AcquiredChanged {
-		if _, is := api.OfZoneKey(host); is || c.zoneOf(rdata.Base(host)) < 0 { // zones that differ for it are made anew
+		if _, is := api.OfZoneKey(host); is || c.zoneOf(rdata.Base(host)) < 0 { // Zones that this affects are made anew
 			continue
 		}
 		c.changeKnown(endpoint.GroupKey(host))
@@ -25,10 +25,10 @@ func (c *contest) markAcquired() {
 	}
 }
 
-// Owner returns the object that owns the steered data of a host, which has a final dot,
-// or the Zone that is served, for an api.ZoneKey; ok is false if nobody does. The elected
-// replica keeps it (rule 5.4). Of records it is the registered one, while that is there, else
-// the oldest of the namespace that has the name.
+// Owner returns the object that owns the steered data of a host, which has a final dot, or, for an
+// api.ZoneKey, the Zone served; ok is false if nobody does. The elected replica keeps it (rule
+// 5.4). For records it is the registered one, while that exists, else the oldest of the owning
+// namespace.
 func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if origin, is := api.OfZoneKey(host); is {
 		z := s.Zone(origin)
@@ -57,23 +57,23 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	if kept, ok := s.In.Registered(host); ok {
 		for _, r := range byAge {
 			if !r.Beside && r.Record.SameNamespace(&first.Record.Meta) && kept.Is(r.ObjectKind(), &r.Record.Meta) {
-				first = r // no line is written anew for an older one
+				first = r // an older one does not rewrite the line
 			}
 		}
 	}
 	return s.line(first.ObjectKind(), &first.Record.Meta), true
 }
 
-// line returns the registry's line of an object that owns a name.
+// line returns the registry line of an object that owns a name.
 func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
 	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}
-	if c := s.In.Cluster(m.Cluster); c != nil && c.UID != c.Name { // else its name stands for its UID
+	if c := s.In.Cluster(m.Cluster); c != nil && c.UID != c.Name { // otherwise its name stands for its UID
 		o.ClusterUID = c.UID
 	}
 	return o
 }
 
-// lineOf returns the registry's line of a contender that owns its host.
+// lineOf returns the registry line of a contender that owns its host.
 func (s *Snapshot) lineOf(who *endpoint.Contender) api.Owner {
 	o := s.line(who.Kind, who.By)
 	if who.Via != nil {

@@ -22,16 +22,16 @@ func (o object) compare(p object) int {
 	return cmp.Or(strings.Compare(o.cluster, p.cluster), cmp.Compare(o.ref.Kind, p.ref.Kind), strings.Compare(o.ref.Name, p.ref.Name))
 }
 
-// reporter finds the objects of which something else is to be said than before.
+// reporter finds the objects whose verdicts change.
 type reporter struct {
 	*draft
-	// looked are the objects of which something else may be to be said.
+	// looked are the objects whose verdicts may change.
 	looked []object
-	// losses has what keeps Records from being served, by the names that have been looked at for verdicts.
+	// losses is why Records are not served, by the names that were looked at for verdicts.
 	losses zone.LossMemo
 }
 
-// look has an object looked at once more: what is to be said of it may differ from before.
+// look has an object looked at again: its verdict may have changed.
 func (rep *reporter) look(cluster string, kind api.Kind, name string) {
 	rep.looked = append(rep.looked, object{cluster, api.Ref{Kind: kind, Name: name}})
 }
@@ -39,21 +39,21 @@ func (rep *reporter) look(cluster string, kind api.Kind, name string) {
 // lookBy has the object of a contender looked at.
 func (rep *reporter) lookBy(who *endpoint.Contender) { rep.look(who.By.Cluster, who.Kind, who.By.Name) }
 
-// lookAt has those looked at that have Records at n.
+// lookAt has the objects looked at that have Records at n.
 func (rep *reporter) lookAt(n *zone.Node) {
 	for _, r := range n.Records {
 		rep.look(r.Record.Cluster, r.ObjectKind(), r.Record.Name)
 	}
 }
 
-// sortLooked puts what is looked at in order, each once.
+// sortLooked sorts the objects to look at, each once.
 func (rep *reporter) sortLooked() {
 	slices.SortFunc(rep.looked, object.compare)
 	rep.looked = slices.Compact(rep.looked)
 }
 
-// report compares what is said of the objects that are looked at with what was said before. order are the groups that were
-// resolved. Verdicts of policies are kept; all others are made where somebody asks.
+// report compares the verdicts of the objects looked at with those before. order are the groups that were resolved. Verdicts of policies
+// are kept; all others are made on demand.
 func (rep *reporter) report(order []*groupChange) {
 	rep.lookHidden()
 	rep.sortLooked()
@@ -79,7 +79,7 @@ func (rep *reporter) report(order []*groupChange) {
 	}
 }
 
-// renewVerdict makes the verdict of a policy anew.
+// renewVerdict makes a policy's verdict anew.
 func (rep *reporter) renewVerdict(e *clusterEdit, policy string, zones func() string) {
 	var v, old *api.Verdict
 	if p, ok := e.in.Policies.Get(policy); ok && !p.Deleting {
@@ -100,7 +100,7 @@ func (rep *reporter) renewVerdict(e *clusterEdit, policy string, zones func() st
 	}
 }
 
-// lookInZones has the objects looked at which what has changed in zones concerns.
+// lookInZones has the objects looked at that changes in zones affect.
 func (rep *reporter) lookInZones() {
 	for i, e := range rep.edits {
 		if e == nil {
@@ -116,7 +116,7 @@ func (rep *reporter) lookInZones() {
 	}
 }
 
-// lookAtLosses has the Records at a name looked at of which something else is to be said than before.
+// lookAtLosses has the Records at a name looked at whose verdicts differ from before.
 func (rep *reporter) lookAtLosses(z *zone.Zone, name string) {
 	var before map[*endpoint.Record]*endpoint.Problem
 	if i, ok := rep.old.Table.Index[z.Origin()]; ok {
@@ -138,7 +138,7 @@ func (rep *reporter) lookAtLosses(z *zone.Zone, name string) {
 	}
 }
 
-// lookAll has all objects looked at of which something else may be to be said than before, whatever has changed.
+// lookAll has every object looked at whose verdict may have changed.
 func (rep *reporter) lookAll() {
 	for _, s := range [...]*Snapshot{rep.old, rep.next} {
 		if s == nil {
@@ -153,7 +153,7 @@ func (rep *reporter) lookAll() {
 					rep.look(in.Name, p.Kind, name)
 				}
 			}
-			if rep.old != nil { // else all are
+			if rep.old != nil { // otherwise all are
 				for name := range s.Clusters[i].Verdicts.All() {
 					rep.look(in.Name, api.KindDNSPolicy, name)
 				}
@@ -185,7 +185,7 @@ func (rep *reporter) lookAll() {
 	}
 }
 
-// compare adds an object to what has changed where its verdict is not what it was.
+// compare reports an object as changed if its verdict is not what it was.
 func (rep *reporter) compare(o object) {
 	var old, now *api.Verdict
 	policy := o.ref.Kind == api.KindDNSPolicy
@@ -199,7 +199,7 @@ func (rep *reporter) compare(o object) {
 		}
 	}
 	if e := rep.cluster(o.cluster); e != nil && policy {
-		if now, _ = e.state.Verdicts.Get(o.ref.Name); now == nil && old == nil { // without what it says of providers
+		if now, _ = e.state.Verdicts.Get(o.ref.Name); now == nil && old == nil { // without the conditions of providers
 			return
 		}
 	}

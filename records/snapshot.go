@@ -14,27 +14,27 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Snapshot is everything there is to answer, at one moment. It is immutable but
-// for the health cells that it points to; any number of goroutines may read it.
+// Snapshot is everything to answer from, at one moment. It is immutable except for the health cells
+// that it points to; any number of goroutines may read it.
 type Snapshot struct {
 	status.View
-	// input, behind and still are what Input and Behind return, and the clusters that stand still for it.
+	// input and behind are what Input and Behind return; still are the clusters held back for that.
 	input  api.Objects
 	behind bool
 	still  []string
-	// generation counts the snapshots since the first; each is the id of its edits of zones.
+	// generation counts the snapshots since the first; each has it as the id of its edits of zones.
 	generation uint32
-	// complete is true if every source has been listed, allRead where owner.AllRead reports so.
+	// complete is true if every source has been listed; allRead is owner.AllRead.
 	complete, allRead bool
-	// unread are the lines of the registry whose objects cannot be read.
+	// unread are the registry lines whose objects cannot be read.
 	unread owner.Lines
 
 	// changed, renewed and parents are what Changed, Renewed and ChildrenChanged return.
 	changed []Reported
 	renewed []string
 	parents []ParentRef
-	// retired are the last versions of zones that were served before and are not
-	// now, by origin: they may come back (rule 6.7). Snapshots share it, as they do Table.
+	// retired are the last versions of zones that are no longer served, by origin: they may come
+	// back (rule 6.7). Snapshots share it, as they do Table.
 	retired map[string]zone.Numbered
 }
 
@@ -46,14 +46,14 @@ type Reported struct {
 	Verdict *api.Verdict
 }
 
-// denies reports whether name is denied where it does not exist: no source that is
-// not listed yet could hold it.
+// denies reports whether name is denied if it does not exist: no source still to be listed could
+// have it.
 func (s *Snapshot) denies(name string) bool {
 	return s.complete || s.stoodIn(name)
 }
 
-// Lists reports whether every source that could hold names of z, one of s's zones, has been listed, no host of it waits
-// for Secrets, and the Zones below can be read: nothing is missing from it (rule 7.4).
+// Lists reports whether z, one of s's zones, is complete: every source that could hold its names has been listed, no host in it waits for
+// Secrets, and the Zones below can be read (rule 7.4).
 func (s *Snapshot) Lists(z *zone.Zone) bool {
 	return s.denies(z.Origin()) && z.Unread == nil && z.UnreadNames == 0
 }
@@ -61,14 +61,14 @@ func (s *Snapshot) Lists(z *zone.Zone) bool {
 // Complete reports whether every source has been listed.
 func (s *Snapshot) Complete() bool { return s.complete }
 
-// stoodIn reports whether a name was denied before a reload: what was known then stands in for
-// what is not listed.
+// stoodIn reports whether a name was denied before a reload: what was known then replaces what is
+// not listed yet.
 func (s *Snapshot) stoodIn(name string) bool {
 	return slices.ContainsFunc(s.Opt.Denied, func(origin string) bool { return rdata.IsSubdomain(origin, name) })
 }
 
-// Denied returns names whose descendants are denied where they do not exist:
-// origins of zones, and names of Options.Denied that lie in a zone. None lies below another.
+// Denied returns names below which missing names are denied: origins of zones, and names of
+// Options.Denied that lie in a zone. None lies below another.
 func (s *Snapshot) Denied() (origins []string) {
 	known := make(map[string]bool)
 	add := func(name string) {
@@ -96,7 +96,7 @@ func (s *Snapshot) Denied() (origins []string) {
 			}
 		}
 	}
-	return slices.DeleteFunc(origins, func(name string) bool { // one above it says the same
+	return slices.DeleteFunc(origins, func(name string) bool { // one above it includes it
 		for at, ok := rdata.Parent(name); ok; at, ok = rdata.Parent(at) {
 			if known[at] {
 				return true
@@ -106,18 +106,16 @@ func (s *Snapshot) Denied() (origins []string) {
 	})
 }
 
-// Zones returns all zones, in the order of the options. The caller must not
-// change the slice.
+// Zones returns all zones, in the order of the options. The caller must not change the slice.
 func (s *Snapshot) Zones() []*zone.Zone { return s.Served }
 
-// Checks returns the targets that are to be checked.
+// Checks returns the targets to check.
 func (s *Snapshot) Checks() *pool.Checks { return &s.Checked }
 
-// Changed returns the objects whose verdicts differ from those of the snapshot that this
-// one was compiled from, sorted by cluster, kind and name. Those of policies do not say
-// through which DNS providers hosts are published: Verdict does. Where all was compiled anew,
-// Records that had and have nothing to be said of them are not among them. The caller
-// must not change the slice.
+// Changed returns the objects whose verdicts differ from those of the snapshot that this one was
+// compiled from, sorted by cluster, kind and name. Policies' verdicts here do not say through which
+// DNS providers their hosts are published: Verdict does. After compiling everything anew, Records
+// without a problem, before and now, are left out. The caller must not change the slice.
 func (s *Snapshot) Changed() []Reported { return s.changed }
 
 func btoi(b bool) int {
@@ -130,8 +128,7 @@ func btoi(b bool) int {
 // Group returns the group of names that a host, without its final dot, belongs to.
 func Group(host string) string { return endpoint.GroupKey(dns.Fqdn(host)) }
 
-// Renewed returns the groups of names that were made for this snapshot; nil stands for all of Groups. The caller must not
-// change the slice.
+// Renewed returns the groups of names that were made for this snapshot; nil means all of Groups. The caller must not change the slice.
 func (s *Snapshot) Renewed() []string { return s.renewed }
 
 // Groups yields all groups of names.

@@ -10,22 +10,21 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// The structure of a snapshot is what decides which zones there are and which names can be known: the options, the clusters
-// and how far they have been read, who keeps serials, and the Zones less their status and SOA fields. Where it changes,
-// everything is compiled from nothing. All else is a leaf, and changes at the cost of the change.
+// A snapshot's structure decides which zones there are and which names can be known: the options, the clusters and how far they have been
+// read, who keeps serials, and the Zones less their status and SOA fields. If it changes, everything is compiled from nothing. All else is
+// a leaf, and changes at the cost of the change.
 //
-// Compile does both at once. Where compiling from nothing takes long, CompileLeaves lets leaves change under the structure that
-// there is, and Rebase goes on from what was compiled meanwhile.
+// Compile does both at once. When compiling from nothing takes long, CompileLeaves lets leaves change under the existing structure, and
+// Rebase continues from what was compiled meanwhile.
 
-// CompileLeaves makes the snapshot of in with the structure of prev, which is not nil: what differs in the structure stays as it
-// was, and Behind reports that. A cluster that is read in another way stands still as a whole, and so does the registry where a
-// line of a Zone differs.
+// CompileLeaves makes the snapshot of in with the structure of prev, which is not nil: structural changes wait, and Behind reports that. A
+// cluster that is read in another way waits as a whole, and so does the registry if a line of a Zone differs.
 func CompileLeaves(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	return compileOn(prev, prev, in, opt, now)
 }
 
-// Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine.
-// What in says has changed counts from what base was compiled from. The snapshot is Behind where the structure differs again.
+// Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine. The changes that in
+// names count from what base was compiled from. The snapshot is Behind if the structure differs again.
 func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if !base.Checked.SameCells(&last.Checked) { // both have begun to check the same
 		return compile(nil, last, nil, in, opt, now)
@@ -33,7 +32,7 @@ func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now tim
 	return compileOn(base, last, in, opt, now)
 }
 
-// compileOn makes the snapshot of in from base, after last, as far as that has the structure of base.
+// compileOn makes the snapshot of in from base, after last, as far as in has the structure of base.
 func compileOn(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	if set := base.fits(&in, opt); set != nil && !base.behind {
 		return compile(base, last, set, in, opt, now)
@@ -44,7 +43,7 @@ func compileOn(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now 
 	return s
 }
 
-// Fits reports whether in has the structure of the snapshot under opt, so that Compile takes what has changed alone.
+// Fits reports whether in has the snapshot's structure under opt, so that Compile looks only at what has changed.
 func (s *Snapshot) Fits(in api.Objects, opt *endpoint.Options) bool {
 	return !s.behind && s.fits(&in, opt) != nil
 }
@@ -52,10 +51,10 @@ func (s *Snapshot) Fits(in api.Objects, opt *endpoint.Options) bool {
 // Behind reports whether a part of Input is not compiled yet: see CompileLeaves.
 func (s *Snapshot) Behind() bool { return s.behind }
 
-// Input returns the objects that the snapshot was to be compiled from: Objects, but for what it is Behind with.
+// Input returns the objects that the snapshot should have been compiled from: Objects, except for what it is Behind with.
 func (s *Snapshot) Input() api.Objects { return s.input }
 
-// ObjectsOf returns a cluster as it was compiled, by its name; nil for none. s may be nil.
+// ObjectsOf returns a cluster as compiled, by its name; nil for none. s may be nil.
 func (s *Snapshot) ObjectsOf(cluster string) *api.Cluster {
 	if s == nil {
 		return nil
@@ -63,7 +62,7 @@ func (s *Snapshot) ObjectsOf(cluster string) *api.Cluster {
 	return s.In.Cluster(cluster)
 }
 
-// fits returns the zones of in where it has the structure of s under opt, nil if not.
+// fits returns the zones of in if it has the structure of s under opt, nil if not.
 func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones {
 	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) {
 		return nil
@@ -78,7 +77,7 @@ func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones 
 	return nil
 }
 
-// zonesChanged reports whether a Zone says something else than in s, but for its status.
+// zonesChanged reports whether a Zone differs from that in s, other than in its status.
 func (s *Snapshot) zonesChanged(in *api.Objects) bool {
 	for i, c := range in.Clusters {
 		for _, ref := range c.Changed {
@@ -95,10 +94,10 @@ func (s *Snapshot) zonesChanged(in *api.Objects) bool {
 	return false
 }
 
-// stillRegistry stands for the registry among what stands still. No cluster has that name.
+// stillRegistry stands for the registry among the clusters held back. No cluster has that name.
 const stillRegistry = ""
 
-// hold returns in with the structure of s, and the names of the clusters that stand still for it, or stillRegistry.
+// hold returns in with the structure of s, and the names of the clusters held back for that, or stillRegistry.
 func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
 	held = in
 	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.In.Expecting, s.In.Unsure, s.In.Awaited, s.In.Keeper
@@ -123,14 +122,14 @@ func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
 	return held, still
 }
 
-// sameClusters reports whether what changed in each cluster counts from what s was compiled from.
+// sameClusters reports whether the changes in each cluster count from what s was compiled from.
 func sameClusters(s *Snapshot, in *api.Objects) bool {
 	return slices.EqualFunc(s.In.Clusters, in.Clusters, sameRun)
 }
 
 func sameRun(a, b *api.Cluster) bool { return a.Name == b.Name && a.UID == b.UID && a.Epoch == b.Epoch }
 
-// sameReading reports whether of both as much has been read, and whether the same namespaces of clusters are one.
+// sameReading reports whether both have been read equally far, and pool the same namespaces.
 func sameReading(a, b *api.Objects) bool {
 	return a.Expecting == b.Expecting && a.Unsure == b.Unsure && slices.EqualFunc(a.Clusters, b.Clusters, sameListing) &&
 		slices.EqualFunc(a.Awaited, b.Awaited, sameListing)
@@ -140,7 +139,7 @@ func sameListing(a, b *api.Cluster) bool {
 	return a.Name == b.Name && a.Listings == b.Listings && a.Pools.Equal(b.Pools) && slices.EqualFunc(a.ListedIn[:], b.ListedIn[:], slices.Equal[[]string])
 }
 
-// registryDecides reports whether what has changed in the registry may decide about a Zone.
+// registryDecides reports whether a change in the registry may affect a Zone.
 func (s *Snapshot) registryDecides(in *api.Objects) bool {
 	set := s.Table
 	for _, key := range in.AcquiredChanged {

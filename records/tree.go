@@ -71,7 +71,7 @@ type TreeSet struct {
 	TTL  uint32 `json:"ttl"`
 }
 
-// Tree returns what a host is made of; ok is false if it has no data. host is in lower case with a final dot.
+// Tree returns the structure of a host; ok is false if it has no data. host is in lower case with a final dot.
 func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	z := s.Zone(host)
 	if z == nil {
@@ -108,8 +108,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	return t, true
 }
 
-// delegationSigners returns the DS records at the origin of z, which the zone above has and answers with; none for other
-// names.
+// delegationSigners returns the DS records at the origin of z, which the zone above holds and answers with; none for other names.
 func (s *Snapshot) delegationSigners(z *zone.Zone, host string) []string {
 	up := s.ZoneOf(host, dns.TypeDS)
 	if n := up.Node(host); n != nil && up != z {
@@ -118,7 +117,7 @@ func (s *Snapshot) delegationSigners(z *zone.Zone, host string) []string {
 	return nil
 }
 
-// groups describes the groups of a pool as they are seen from a host.
+// groups describes the groups of a pool as seen from a host.
 func (x *explainer) groups(v *pool.View) []TreeGroup {
 	p := v.Pool
 	groups := make([]TreeGroup, len(p.Groups))

@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// contendUnread adds the contenders of owners that cannot be read to their groups, and takes away those of others.
+// contendUnread adds the contenders of owners that cannot be read to their groups, and removes those that can be read.
 func (c *contest) contendUnread() {
 	drop := func(who *endpoint.Contender) {
 		if who != nil {
@@ -56,9 +56,8 @@ func (s *Snapshot) UnreadNames() iter.Seq2[string, status.Object] {
 	}
 }
 
-// Gone reports whether an owner that is on record under a key, and has nothing there, is known to have
-// lost that for good: it has been read, and so has everything that could still give it the name. known
-// is false if there is no cluster of that name.
+// Gone reports whether a registered owner that has nothing under its key is known to have lost it for good: the owner has been read, and so
+// has everything that could still give it the name. known is false if there is no cluster of that name.
 func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 	if gone, known = owner.Gone(&s.In, key, s.In.Current(o)); !gone {
 		return gone, known
@@ -72,8 +71,8 @@ func (s *Snapshot) Gone(key string, o api.Owner) (gone, known bool) {
 }
 
 // Unserved reports whether nobody can serve a zone of that origin below one of the Corefile:
-// everything has been read, and no Zone has the name, or may still get it. What the Corefile itself
-// names is another matter: servers with an older Corefile may serve it still.
+// everything has been read, and no Zone has the name, or may still get it. The Corefile's own zones
+// are another matter: servers with an older Corefile may still serve them.
 func (s *Snapshot) Unserved(origin string) bool {
 	if !s.allRead || s.Zone(origin) == nil {
 		return false
