@@ -11,11 +11,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Targets is what a Gateway's status addresses come to under one policy.
+// Targets are the usable addresses in a Gateway's status under one policy.
 type Targets struct {
 	Leaves []Member
-	// mixed is true if single- and multi-cluster types stand side by side:
-	// the policy is not enforced (rule 1.3).
+	// mixed is true if single- and multi-cluster types are mixed: the policy is not enforced (rule
+	// 1.3).
 	mixed bool
 	// faults says which addresses were skipped and why.
 	faults []string
@@ -24,8 +24,8 @@ type Targets struct {
 // Usable reports whether there is anything to answer with.
 func (t *Targets) Usable() bool { return len(t.types()) > 0 }
 
-// ResolveTargets reads a Gateway's addresses, less those that one of its policies excludes (rule 1.3), with weights and codes (rule
-// 2.5). Order is kept, duplicates fold. uid is the identity of the Gateway's own cluster (C of rule 2.3).
+// ResolveTargets reads a Gateway's addresses, except those that one of its policies excludes (rule 1.3), with weights and codes (rule 2.5).
+// It keeps the order and drops duplicates. uid is the identity of the Gateway's own cluster (C of rule 2.3).
 func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
 	t := &Targets{}
 	var single, multi bool
@@ -62,7 +62,7 @@ func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
 	return t
 }
 
-// fault notes what is wrong with an address.
+// fault notes a problem with an address.
 func (t *Targets) fault(format string, args ...any) {
 	t.faults = append(t.faults, fmt.Sprintf(format, args...))
 }
@@ -117,8 +117,8 @@ func (t *Targets) addHostname(cluster, value string, exclude []api.Exclusion) {
 	}
 }
 
-// leaf returns the member of cluster, "" for the one that holds the Gateway, adding it where it is missing. The pointer
-// holds until the next call.
+// leaf returns the member of a cluster, adding it if it is missing; "" is the cluster that holds the Gateway. The pointer is valid until
+// the next call.
 func (t *Targets) leaf(cluster string) *Member {
 	for i := range t.Leaves {
 		if t.Leaves[i].Cluster == cluster {
@@ -129,8 +129,7 @@ func (t *Targets) leaf(cluster string) *Member {
 	return &t.Leaves[len(t.Leaves)-1]
 }
 
-// types returns the types of the data that the targets are, each once. The caller must
-// not change them.
+// types returns the record types of the targets, each once. The caller must not change them.
 func (t *Targets) types() []string {
 	var v4, v6, names bool
 	for i := range t.Leaves {
@@ -145,7 +144,7 @@ func (t *Targets) types() []string {
 	case v6:
 		return both[1:]
 	case names:
-		return steeredTypes[2:] // beside addresses it is not served (rule 1.7)
+		return steeredTypes[2:] // not served beside addresses (rule 1.7)
 	}
 	return nil
 }

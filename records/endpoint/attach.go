@@ -10,35 +10,34 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Target is one Gateway with the policies that name it, and what comes of them.
+// Target is one Gateway with the policies that name it, and the result.
 type Target struct {
-	// Gateway is nil if none of that name exists, or it is being deleted
-	// (rule 1.4): Leaving is true then.
+	// Gateway is nil if there is none of that name, or it is being deleted (rule 1.4); Leaving is
+	// true then.
 	Gateway *api.Gateway
 	Leaving bool
 	// Policies are those that are not being deleted, older first.
 	Policies []*api.DNSPolicy
-	// Contenders are what they want, one for each host of theirs that may be published.
+	// Contenders are those of the policies, one for each host that may be published.
 	Contenders []*Contender
-	// Notes is what went wrong on the way, nil if nothing did.
+	// Notes are the problems found; nil for none.
 	Notes []Note
 	// Publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
 	Publisher *publisher
 }
 
-// Note is something that the owner of a policy should know.
+// Note is a message for the owner of a policy.
 type Note struct {
 	Policy *api.DNSPolicy
-	// Host is as the listener writes it, without a final dot; "" for what
-	// concerns the whole policy.
+	// Host is spelled as in the listener, without a final dot; "" for the whole policy.
 	Host string
-	// Record names the DNSRecord that is not served for this reason; "" where
-	// the note keeps nothing from being served.
+	// Record names the DNSRecord that is not served because of the note; "" if it keeps nothing
+	// from being served.
 	Record    string
 	Condition api.Condition
 }
 
-// Refused returns why a policy cannot be accepted, whatever it targets; "" if it can.
+// Refused returns why a policy cannot be accepted, whatever its target; "" if it can.
 func Refused(p *api.DNSPolicy) string {
 	if p.Fault != "" {
 		return p.Fault
@@ -79,19 +78,19 @@ type Placement uint8
 const (
 	Outside  Placement = iota // in no served zone
 	InZone                    // in one
-	Reserved                  // in one, where the Corefile gives it addresses
+	Reserved                  // in one; the Corefile gives it addresses
 	InChain                   // in one, among the names of a chain
 )
 
-// maxParts is how many listeners and how many addresses of one Gateway are read.
-// An API server allows 64 and 16; a file may hold any number.
+// maxParts bounds the listeners, and the addresses, that are read of one Gateway. An API server
+// allows 64 and 16; a file may hold any number.
 const maxParts = 256
 
-// Surroundings has what decides about the hosts of an object: where they lie, and who may publish there.
+// Surroundings decide about an object's hosts: where they lie, and who may publish there.
 type Surroundings struct {
 	// Zone returns the options of the zone that a name lies in, nil for none.
 	Zone func(name string) *ZoneOptions
-	// Taken returns a name of the Corefile's at or below one, a zone or a name server; "" for none.
+	// Taken returns a zone or name server of the Corefile at or below a name; "" for none.
 	Taken func(name string) string
 	// UID is the identity of the cluster (C of rule 2.3).
 	UID string
@@ -112,7 +111,7 @@ func (t *Target) Attach(around *Surroundings) {
 		return
 	}
 	var byPolicy []policyTargets
-	hosts := make(map[string]*api.DNSPolicy, len(t.Gateway.Listeners)) // by whom they are contended
+	hosts := make(map[string]*api.DNSPolicy, len(t.Gateway.Listeners)) // the policy that contends for each
 	for _, l := range t.Gateway.Listeners[:min(len(t.Gateway.Listeners), maxParts)] {
 		p := t.governing(l.Name)
 		if p == nil || !p.Provider.ServedHere() || l.Hostname == "" {
@@ -158,7 +157,7 @@ func (t *Target) Attach(around *Surroundings) {
 		}
 		through, ok := t.provide(byPolicy[i].providers, p, host, l.Name)
 		refused := around.refused(p, host, resolved)
-		waits := !ok && byPolicy[i].providers.waits // for Secrets that could not be read yet
+		waits := !ok && byPolicy[i].providers.waits // for Secrets that are not loaded yet
 		if !ok && (!waits || refused != nil) {
 			continue
 		}
@@ -182,8 +181,7 @@ func (t *Target) Attach(around *Surroundings) {
 	t.Contenders = slices.Clip(t.Contenders)
 }
 
-// publish says how the endpoints of a policy's contender are made, and tells t what cannot be among them (rules 1.5, 1.7, 2.2 and
-// 2.3).
+// publish sets how the endpoints of a policy's contender are made, and notes what they cannot include (rules 1.5, 1.7, 2.2 and 2.3).
 func (c *Contender) publish(t *Target, around *Surroundings) {
 	c.weighed, c.zone = c.Policy.Strategy == api.WeightedGeo, around.Zone(c.Host)
 	if !c.Targets.Usable() {
@@ -194,7 +192,7 @@ func (c *Contender) publish(t *Target, around *Surroundings) {
 	}
 	if !c.weighed {
 		if _, hostnames := c.LeadsTo(); !hostnames {
-			return // by far the most
+			return // almost always
 		}
 		if all, dropped := c.AsHost().Simple(new(Room)); len(dropped) > 0 {
 			why := AddressesWin
@@ -222,8 +220,7 @@ func (c *Contender) publish(t *Target, around *Surroundings) {
 	}
 }
 
-// AsHost returns what the contender, a policy's, publishes at its host. A host in no zone has the TTLs that a zone has by
-// default.
+// AsHost returns what the contender, a policy's, publishes at its host. A host outside of all zones has a zone's default TTLs.
 func (c *Contender) AsHost() Host {
 	h := Host{
 		Name: c.Host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.Policy.DefaultGeo,
@@ -235,9 +232,8 @@ func (c *Contender) AsHost() Host {
 	return h
 }
 
-// refused returns what keeps a policy from publishing its targets at a host; nil for
-// nothing. It needs to be allowed every type that it has data of, or any where it has
-// none.
+// refused returns what keeps a policy from publishing its targets at a host; nil for nothing. The
+// policy must be allowed each type that it has data of, or any type if it has no data.
 func (around *Surroundings) refused(p *api.DNSPolicy, host string, t *Targets) (refused *Problem) {
 	for _, rtype := range t.types() {
 		if refused = around.MayPublish(&p.Meta, host, rtype); refused != nil {
@@ -257,8 +253,7 @@ func (around *Surroundings) refused(p *api.DNSPolicy, host string, t *Targets) (
 	return refused
 }
 
-// withoutItself returns the targets less the hostname that is the host itself:
-// a name cannot be its own target.
+// withoutItself returns the targets without the host's own name: a name cannot be its own target.
 func (t *Target) withoutItself(p *api.DNSPolicy, host string, all *Targets) *Targets {
 	if !slices.ContainsFunc(all.Leaves, func(l Member) bool { return slices.Contains(l.Hostnames, host) }) {
 		return all
@@ -267,7 +262,7 @@ func (t *Target) withoutItself(p *api.DNSPolicy, host string, all *Targets) *Tar
 	return Without(all, host)
 }
 
-// Without returns the targets less a hostname.
+// Without returns the targets without a hostname.
 func Without(all *Targets, host string) *Targets {
 	own := &Targets{Leaves: slices.Clone(all.Leaves)}
 	for i := range own.Leaves {
@@ -277,8 +272,7 @@ func Without(all *Targets, host string) *Targets {
 	return own
 }
 
-// policyTargets is the addresses of one Gateway under one of its policies, which publishes
-// through providers.
+// policyTargets are one Gateway's addresses under one of its policies, with the policy's providers.
 type policyTargets struct {
 	policy    *api.DNSPolicy
 	targets   *Targets
@@ -313,8 +307,7 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 	}
 }
 
-// Note tells the owner of a policy something about a host, "" for the whole policy, and names the DNSRecord that is not served
-// for it, "" for none.
+// Note adds a note on a policy's host, "" for the whole policy. record names the DNSRecord that is not served because of it, "" for none.
 func (t *Target) Note(p *api.DNSPolicy, host, record, reason, message string) {
 	t.Notes = append(t.Notes, Note{Policy: p, Host: host, Record: record, Condition: Refusal(reason, message)})
 }
@@ -324,7 +317,7 @@ func (t *Target) Record(listener string) string {
 	return t.Gateway.BareName() + "-" + listener
 }
 
-// Elsewhere returns what a policy would publish whose provider is another controller's, with its endpoints.
+// Elsewhere returns what a policy whose provider belongs to another controller would publish, with its endpoints.
 func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Contender) {
 	resolved := ResolveTargets(t.Gateway, p, around.UID)
 	if resolved.mixed {
@@ -348,7 +341,7 @@ func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Conte
 	return all
 }
 
-// Why a hostname is not served at a name (rule 1.7).
+// Why a name does not serve a hostname (rule 1.7).
 const (
 	AddressesWin = "a name cannot have both addresses and a hostname: serving the addresses"
 	OneCNAME     = "a name can have only one CNAME: serving the first hostname"

@@ -6,18 +6,18 @@ import "github.com/coredns-kuadrant/kuadrant/api"
 const (
 	ConditionAccepted = "Accepted"
 	ConditionEnforced = "Enforced"
-	// ConditionReady says whether a host is served; the other two, whether it is
-	// served with all that its objects ask for.
+	// ConditionReady reports whether a host is served; the other two, whether it is served with
+	// everything that its objects ask for.
 	ConditionReady   = "Ready"
 	conditionTargets = "TargetsAccepted"
 	conditionGeo     = "GeoCodesAccepted"
-	// ConditionSubResources says whether all of a policy's targets are healthy,
-	// conditionHealthy whether those of one host are.
+	// ConditionSubResources reports whether all of a policy's targets are healthy, conditionHealthy
+	// whether those of one host are.
 	ConditionSubResources = "SubResourcesHealthy"
 	ConditionHealthy      = "Healthy"
-	// conditionChecks says whether a host's targets can be checked as its policy asks.
+	// conditionChecks reports whether a host's targets can be checked as its policy asks.
 	conditionChecks = "HealthCheckAccepted"
-	// conditionProvider says of a host's DNS provider, or of a Secret, whether it is one.
+	// conditionProvider reports whether a host's DNS provider, or a Secret, can be used as one.
 	conditionProvider = "ProviderAccessAvailable"
 )
 

@@ -11,36 +11,36 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Contender is one object at one host: what it publishes there if the host is its. That of a policy is about
-// one of its listeners; the Records at one name are one contender too (rule 5.3).
+// Contender is one object at one host, with what it publishes there if it owns the host. A policy's contender is about one listener; the
+// Records at a name share one contender (rule 5.3).
 type Contender struct {
-	By   *api.Meta // the object; of several Records the oldest
+	By   *api.Meta // the object; the oldest of several Records
 	Host string    // lower case with a final dot, may start with "*."
-	// Own are the endpoints of an object that has some, as DNSRecords and DNSEndpoints do: see Endpoints.
+	// Own are an object's own endpoints, as DNSRecords and DNSEndpoints have them: see Endpoints.
 	Own  []*Endpoint
 	Kind api.Kind
-	// steering is true if it has names at or below klb.H', weighed where its targets are members to choose from.
+	// steering is true if it has names at or below klb.H'; weighed is true there if its targets are members to choose from.
 	steering, weighed bool
-	// Chainless is true if the names of its chain cannot be served: it is answered flat.
+	// Chainless is true if its chain cannot be served: it is answered flat.
 	Chainless bool
-	// Static is true for a contender of the Records of one namespace at the host, of which By is the oldest and has the type
-	// RType. Addresses is true if there are addresses or a CNAME among them.
+	// Static is true for the Records of one namespace at the host; By is the oldest of them, RType its type. Addresses is true if they
+	// include addresses or a CNAME.
 	Static, Addresses bool
 	RType             uint16
-	// Unread is true if what the object has at the host cannot be read now: the host is SERVFAIL. Registered is true
-	// where a line of the registry stands for the object, which cannot be read or has gone.
+	// Unread is true if the object's data for the host cannot be read now: the host is SERVFAIL. Registered is true for a registry line
+	// whose object cannot be read or has gone.
 	Unread, Registered bool
-	// Gone is true if all Records are missing (rule 8.5).
+	// Gone is true if all its Records are missing (rule 8.5).
 	Gone bool
-	// The rest is that of a policy's contender. A DNSRecord or DNSEndpoint stands for a policy
-	// and a Gateway of its own name.
+	// The other fields are a policy's. A DNSRecord or DNSEndpoint acts as a policy and a Gateway of
+	// its own name.
 	Policy   *api.DNSPolicy
 	Gateway  *api.Gateway
 	Listener string
 	Targets  *Targets
 	// zone is the options of the zone; nil for none.
 	zone *ZoneOptions
-	// Via are the DNS providers that the host is published through; nil for none.
+	// Via are the DNS providers that publish the host; nil for none.
 	Via *via
 }
 
@@ -52,8 +52,7 @@ func (c *Contender) Older(o *Contender) int {
 	return cmp.Or(cmp.Compare(c.Kind, o.Kind), strings.Compare(c.Host, o.Host))
 }
 
-// Endpoints returns what the contender is answered with; none for Records. Those of a policy are made when they are asked
-// for, behind those in the room: they take much memory.
+// Endpoints returns the contender's data; none for Records. A policy's endpoints take much memory, so they are made on demand, in the room.
 func (c *Contender) Endpoints(room *Room) (all []*Endpoint) {
 	switch {
 	case c.Own != nil || c.Empty():
@@ -66,12 +65,12 @@ func (c *Contender) Endpoints(room *Room) (all []*Endpoint) {
 	return all
 }
 
-// Empty reports whether a contender has nothing to answer with (rule 1.5).
+// Empty reports whether a contender has no data (rule 1.5).
 func (c *Contender) Empty() bool {
 	return len(c.Own) == 0 && (c.Kind != api.KindDNSPolicy || !c.Targets.Usable())
 }
 
-// Chain returns the endpoints of a contender at and below klb.H'.
+// Chain returns the contender's endpoints at and below klb.H'.
 func (c *Contender) Chain() []*Endpoint {
 	return slices.DeleteFunc(slices.Clone(c.Endpoints(new(Room))), func(e *Endpoint) bool { return !e.Inner })
 }
@@ -79,28 +78,26 @@ func (c *Contender) Chain() []*Endpoint {
 // Steers reports whether the contender has a chain below its host.
 func (c *Contender) Steers() bool { return c.steering }
 
-// Pools reports whether the contender's targets are members that can stand beside those of
-// others.
+// Pools reports whether the contender's targets are members that can stand beside others'.
 func (c *Contender) Pools() bool { return c.weighed || c.Steers() }
 
-// Missing reports whether the contender is there only because the guard keeps an object.
+// Missing reports whether the contender exists only because the guard keeps an object.
 func (c *Contender) Missing() bool {
 	return c.Gone || c.By.Missing || c.Gateway != nil && c.Gateway.Missing
 }
 
-// Contention returns the key that LiveFirst goes by: the host and the namespace that wants it.
+// Contention returns the key for LiveFirst: the host and the namespace that wants it.
 func (c *Contender) Contention() string { return c.Host + " " + namespaceKey(c.By) }
 
-// Owns says to the owner of the object m that what, such as "the host", is the contender's.
+// Owns tells the owner of m that what, such as "the host", belongs to the contender.
 func (c *Contender) Owns(what string, m *api.Meta) string {
 	return ownedBy(what, c.Kind, c.By, c.Vacant(), m)
 }
 
-// Vacant reports whether the contender is a vacancy: it keeps the host for the namespace of an owner that has gone (rule
-// 5.4).
+// Vacant reports whether the contender is a vacancy: it keeps the host for the namespace of a deleted owner (rule 5.4).
 func (c *Contender) Vacant() bool { return c.Static && c.Registered }
 
-// LeadsTo reports whether some of the contender's targets are addresses, and some hostnames.
+// LeadsTo reports whether the contender's targets include addresses, and hostnames.
 func (c *Contender) LeadsTo() (addresses, hostnames bool) {
 	if c.Targets == nil {
 		return false, false
@@ -113,13 +110,13 @@ func (c *Contender) LeadsTo() (addresses, hostnames bool) {
 	return addresses, hostnames
 }
 
-// Checked reports whether the contender's targets are probed (rule 4.2): those of a wildcard only if the check names a host.
+// Checked reports whether the contender's targets are probed (rule 4.2): a wildcard's only if the check names a host.
 func (c *Contender) Checked() bool {
 	check := c.Check()
 	return check != nil && (check.Host != "" || !strings.HasPrefix(c.Host, rdata.Wildcard))
 }
 
-// Check returns what the contender's object wants to be checked; nil for nothing.
+// Check returns the health check that the contender's object wants; nil for none.
 func (c *Contender) Check() *api.HealthCheck {
 	if c.Policy == nil || c.Policy.CheckInvalid != "" {
 		return nil
@@ -127,8 +124,7 @@ func (c *Contender) Check() *api.HealthCheck {
 	return c.Policy.HealthCheck
 }
 
-// Secure reports whether the contender's Gateway speaks TLS on a port: if a listener there does or, without a listener there,
-// on 443.
+// Secure reports whether the contender's Gateway speaks TLS on a port: as its listener there says or, without one, on 443.
 func (c *Contender) Secure(port uint16) bool {
 	plain := false
 	for _, l := range c.Gateway.Listeners[:min(len(c.Gateway.Listeners), maxParts)] {
@@ -143,11 +139,11 @@ func (c *Contender) Secure(port uint16) bool {
 	return port == SecurePort && !plain
 }
 
-// SecurePort is where TLS is spoken unless a listener says otherwise.
+// SecurePort is the TLS port unless a listener says otherwise.
 const SecurePort = 443
 
-// RecordType returns the type of the record at the contender's host, as Kuadrant names
-// it in a conflict.
+// RecordType returns the type of the record at the contender's host, as Kuadrant names it in a
+// conflict.
 func (c *Contender) RecordType() string {
 	if c.RType != 0 {
 		return dns.Type(c.RType).String()

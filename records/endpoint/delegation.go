@@ -10,8 +10,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// grantee returns the namespace of an object as the delegations of a zone name it: "", which
-// they cannot name, for one that is set apart from the one which they mean.
+// grantee returns an object's namespace as the delegations of a zone name it; "", which they cannot
+// name, for one that is separate from the namespace they mean.
 func grantee(zone *api.Zone, m *api.Meta) string {
 	if m.Apart && m.Cluster != zone.Cluster {
 		return ""
@@ -19,9 +19,8 @@ func grantee(zone *api.Zone, m *api.Meta) string {
 	return m.Namespace()
 }
 
-// mayRecord reports whether the delegations of a zone let the namespace of m publish records
-// of the type at a name, which is relative to the zone; "" is its apex (rules 5.1 and
-// 6.4).
+// mayRecord reports whether a zone's delegations let the namespace of m publish records of the type
+// at a name relative to the zone; "" is its apex (rules 5.1 and 6.4).
 func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
 	for d := range zone.DelegationsTo(grantee(zone, m)) {
 		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
@@ -33,8 +32,8 @@ func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
 	return false
 }
 
-// mayZone reports whether the delegations of a zone let the namespace of m have a sub-zone at
-// a name, which is relative to the zone.
+// mayZone reports whether a zone's delegations let the namespace of m have a sub-zone at a name
+// relative to the zone.
 func mayZone(zone *api.Zone, m *api.Meta, relative string) bool {
 	for d := range zone.DelegationsTo(grantee(zone, m)) {
 		if slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) }) {
@@ -72,11 +71,11 @@ func matchPattern(pattern, name string) bool {
 	}
 }
 
-// matchLabel reports whether a pattern, in which `*` stands for any characters, matches a
-// label. It takes time in proportion to the product of their lengths at the most.
+// matchLabel reports whether a pattern matches a label; `*` stands for any characters. It takes
+// time proportional to the product of their lengths at most.
 func matchLabel(pattern, label string) bool {
 	p, l := 0, 0
-	star, from := -1, 0 // the last `*`, and what it takes ends before from
+	star, from := -1, 0 // the last `*`; its match ends before from
 	for l < len(label) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':

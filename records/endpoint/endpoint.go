@@ -1,4 +1,4 @@
-// Package endpoint has the form between objects and answers, and decides what may be published where. It is pure.
+// Package endpoint has the form between objects and answers, and decides who may publish what where. It is pure.
 //
 // An Endpoint is what one object publishes at one name. A policy yields the endpoints that its DNSRecord carries (rule 2.3), so
 // that what is written is what is served.
@@ -51,7 +51,7 @@ type Endpoint struct {
 	Weight int64
 	// Geo is a geo code in upper case; "" for none, AnyGeo for the default.
 	Geo string
-	// Addrs are those of an A or AAAA endpoint, each once.
+	// Addrs are the addresses of an A or AAAA endpoint, each once.
 	Addrs []netip.Addr
 	// Target is the hostname of a CNAME, in lower case with a final dot.
 	Target string
@@ -78,7 +78,7 @@ func (e *Endpoint) Same(o *Endpoint) bool {
 	return e.Type == o.Type && e.Target == o.Target && e.Weight == o.Weight && e.Geo == o.Geo && e.TTL == o.TTL && slices.Equal(e.Addrs, o.Addrs)
 }
 
-// Written returns the endpoint as a DNSRecord has it.
+// Written returns the endpoint in the form of a DNSRecord.
 func (e *Endpoint) Written() api.WrittenEndpoint {
 	w := api.WrittenEndpoint{DNSName: TrimDot(e.Name), Type: dns.Type(e.Type).String(), TTL: int64(e.TTL), SetID: e.SetID}
 	for _, a := range e.Addrs {

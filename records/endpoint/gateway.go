@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Host is what a policy publishes of one Gateway at one host.
+// Host is what a policy publishes for one Gateway at one host.
 type Host struct {
 	Name string // in lower case with a final dot; may begin with "*."
 	// TTL is that of addresses, LoadBalancedTTL that of the CNAMEs above the members, both in seconds.
@@ -23,17 +23,17 @@ type Host struct {
 	Members    []Member
 }
 
-// Member is what a Gateway has in one cluster.
+// Member is a Gateway's part in one cluster.
 type Member struct {
-	Cluster   string // that c of rule 2.3 is the hash of
+	Cluster   string // hashed to c of rule 2.3
 	V4, V6    []netip.Addr
 	Hostnames []string // beside the addresses; in lower case with a final dot
 	Weight    uint64
 	Geo       string // in upper case; "" for none
 }
 
-// Simple returns all addresses at the host or, if there are none, the first hostname (rules 1.7 and 2.2). dropped are the
-// hostnames that are left out.
+// Simple returns all addresses at the host or, if there are none, the first hostname (rules 1.7 and 2.2). dropped are the hostnames left
+// out.
 func (h Host) Simple(room *Room) (all []*Endpoint, dropped []string) {
 	var v4, v6 []netip.Addr
 	for i := range h.Members {
@@ -48,11 +48,11 @@ func (h Host) Simple(room *Room) (all []*Endpoint, dropped []string) {
 	return room.keep(list), dropped
 }
 
-// KLB is the label of the names that a chain is made of.
+// KLB is the label of the names that form a chain.
 const KLB = "klb."
 
-// weightedGeo returns the chain of rule 2.3. A default code that no client can have is nobody's default (rule 3.2).
-// tooLong is true if a name in the chain is none for its length.
+// weightedGeo returns the chain of rule 2.3. A default code that no client can have is no default (rule 3.2). tooLong is true if a name in
+// the chain would be too long.
 func (h Host) weightedGeo(room *Room) (all []*Endpoint, tooLong bool) {
 	chain := rdata.Base(h.Name)
 	gateway := "-" + Hash(h.Gateway) + "." + KLB + chain
@@ -80,7 +80,7 @@ func (h Host) weightedGeo(room *Room) (all []*Endpoint, tooLong bool) {
 			e.SetID, e.Geo = "default", AnyGeo
 		}
 	}
-	leaves := make([]Member, 0, 8) // with the names of their addresses for their clusters
+	leaves := make([]Member, 0, 8) // address names by cluster
 	for i, m := range h.Members {
 		member := func(target string) {
 			id := TrimDot(target)
@@ -112,7 +112,7 @@ func (h Host) weightedGeo(room *Room) (all []*Endpoint, tooLong bool) {
 // Room is memory for endpoints. Cut to length 0 it can be used again.
 type Room []Endpoint
 
-// keep returns pointers to copies of the endpoints. Those before stay where they are.
+// keep returns pointers to copies of the endpoints. Earlier ones stay in place.
 func (r *Room) keep(list []Endpoint) []*Endpoint {
 	*r = append(*r, list...)
 	kept, all := (*r)[len(*r)-len(list):], make([]*Endpoint, len(list))
@@ -122,7 +122,7 @@ func (r *Room) keep(list []Endpoint) []*Endpoint {
 	return all
 }
 
-// appendAddresses adds the addresses of both families at what is like an endpoint.
+// appendAddresses adds endpoints like the given one, with the addresses of both families.
 func appendAddresses(list []Endpoint, like Endpoint, v4, v6 []netip.Addr) []Endpoint {
 	if len(v4) > 0 {
 		like.Type, like.Addrs = dns.TypeA, v4
@@ -135,7 +135,7 @@ func appendAddresses(list []Endpoint, like Endpoint, v4, v6 []netip.Addr) []Endp
 	return list
 }
 
-// union returns the addresses of both lists, each once. It changes neither.
+// union returns the addresses of both lists, each once. It does not change them.
 func union(list, more []netip.Addr) []netip.Addr {
 	if len(list) == 0 {
 		return more
@@ -149,9 +149,8 @@ func union(list, more []netip.Addr) []netip.Addr {
 	return list
 }
 
-// geoLabel returns g of rule 2.3: the code in lower case, "default" for none. A
-// code that cannot be a label, or that looks like the label of something else,
-// gives a hash of itself.
+// geoLabel returns g of rule 2.3: the code in lower case, "default" for none. A code that is not a
+// valid label, or looks like another kind of label, becomes a hash of itself.
 func geoLabel(code string) string {
 	const none = "default"
 	if code == "" {

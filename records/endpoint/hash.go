@@ -12,14 +12,14 @@ const hashLength = 6
 // perWord is how many digits of base 36 fit into a word: 224 bits are at most 44.
 const perWord = 12
 
-// Hash returns the first six characters of the lower-case base-36 form of
-// SHA-224 of s (rule 2.3): the names that Kuadrant's own operators derive.
+// Hash returns the first six characters of the lower-case base-36 form of SHA-224 of s, as
+// Kuadrant's own operators derive names (rule 2.3).
 func Hash(s string) string {
 	text, first := base36(s)
 	return string(text[first : first+hashLength])
 }
 
-// base36 returns SHA-224 of s, read as a big-endian number, in base 36: the digits from first on.
+// base36 returns SHA-224 of s, read as a big-endian number, in base 36; the digits start at first.
 func base36(s string) (text [4 * perWord]byte, first int) {
 	sum := sha256.Sum224([]byte(s))
 	number := [4]uint64{

@@ -6,14 +6,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// LiveFirst returns list, which is in the order of precedence, with those that are not missing before missing ones of the same
-// key, in their place. The key is what they contend for, with their namespace: what the guard keeps has its place against other
-// namespaces, and never beats a live object of its own (rule 8.5).
+// LiveFirst returns list, which is in the order of precedence, with live entries moved before missing ones of the same key. The key is what
+// they contend for, with their namespace: what the guard keeps holds its place against other namespaces, and never beats a live object of
+// its own (rule 8.5).
 func LiveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
 	if !slices.ContainsFunc(list, missing) {
-		return list // by far the most
+		return list // almost always
 	}
-	first := make(map[string]int) // of each key
+	first := make(map[string]int) // for each key
 	type placed struct {
 		of    T
 		place int
@@ -39,8 +39,8 @@ func LiveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
 // namespaceKey returns the namespace of an object as a key.
 func namespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
 
-// missing reports whether the Zone is there only because the guard keeps it.
+// missing reports whether the Zone exists only because the guard keeps it.
 func (a *Admission) missing() bool { return a.Zone.Missing }
 
-// contention returns the key that LiveFirst goes by: the name and the namespace that wants it.
+// contention returns the key for LiveFirst: the name and the namespace that wants it.
 func (a *Admission) contention() string { return a.FQDN + " " + namespaceKey(&a.Zone.Meta) }

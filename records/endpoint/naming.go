@@ -10,8 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// nameZones finds the names of a cluster's Zones (rule 6.2). Those that have none have
-// a problem.
+// nameZones finds the names of a cluster's Zones (rule 6.2). A Zone without one gets a problem.
 func nameZones(c *api.Cluster) map[string]*Admission {
 	admissions := make(map[string]*Admission, c.Zones.Len())
 	for name, z := range c.Zones.All() {
@@ -24,18 +23,17 @@ func nameZones(c *api.Cluster) map[string]*Admission {
 		}
 		admissions[name] = a
 	}
-	for name := range c.Zones.All() { // in order: the same Zones have the same admissions
+	for name := range c.Zones.All() { // sorted: the same Zones give the same admissions
 		nameZone(admissions, admissions[name])
 	}
 	return admissions
 }
 
-// maxNaming is how many Zones can be named one after the other at the most: each adds a
-// label, and a name has 127.
+// maxNaming bounds a chain of Zones that are named after one another: each adds a label, and a name
+// has at most 127.
 const maxNaming = 128
 
-// nameZone names a and the Zones that it is named after, as far as they have no name
-// yet.
+// nameZone names a, and the Zones that it is named after, unless they have names already.
 func nameZone(admissions map[string]*Admission, a *Admission) {
 	var path []*Admission
 	for up := a; up != nil && up.FQDN == "" && up.Problem == nil; up = admissions[up.Zone.Parent] {
@@ -60,11 +58,11 @@ func nameZone(admissions map[string]*Admission, a *Admission) {
 	}
 }
 
-// cause returns the first Zone above this one that has no name, or this one itself: those
-// below wait for it.
+// cause returns the first Zone above this one that has no name, or else this one: the Zones below
+// wait for it.
 func (a *Admission) cause() *Admission { return cmp.Or(a.nameless, a) }
 
-// Pending says that the Zone, which a zoneRef names as parent, has no name yet.
+// Pending returns the problem that the Zone named as parent by a zoneRef has no name yet.
 func (a *Admission) Pending(parent string) *Problem {
 	first := a.cause()
 	if first == a {
@@ -75,7 +73,7 @@ func (a *Admission) Pending(parent string) *Problem {
 
 var errWildcardZone = errors.New("a zone's name cannot begin with a wildcard")
 
-// setName names a Zone; over is the one that its zoneRef names, nil for none.
+// setName names a Zone; over is the Zone of its zoneRef, nil for none.
 func (a *Admission) setName(over *Admission) {
 	var err error
 	switch {

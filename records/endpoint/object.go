@@ -12,25 +12,24 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// refuse notes that something of the object is not served.
+// refuse notes a part of the object that is not served.
 func (p *publisher) refuse(reason, format string, args ...any) {
 	p.Problems = append(p.Problems, Problemf(reason, format, args...))
 }
 
-// object is a DNSRecord or DNSEndpoint as it is read: where its endpoints may lie, and how its targets
-// are checked.
+// object is a DNSRecord or DNSEndpoint being read: where its endpoints may lie, and how its targets are checked.
 type object struct {
 	*publisher
 	set *Zones
 	opt *Options
-	// within returns what keeps a name out; nil for nothing.
+	// within returns what keeps out a name; nil for nothing.
 	within    func(name string, at *Zone) *Problem
 	endpoints []api.Endpoint
 	steered   []*Endpoint     // A, AAAA and CNAME
-	names     map[string]bool // that there are endpoints for
+	names     map[string]bool // names that have endpoints
 }
 
-// read turns the endpoints into those for steered data, and Records.
+// read turns the endpoints into steered data and Records.
 func (o *object) read() {
 	o.names = make(map[string]bool, len(o.endpoints))
 	for i := range o.endpoints {
@@ -62,11 +61,11 @@ func (o *object) read() {
 	}
 }
 
-// steer adds an endpoint for steered data.
+// steer adds an endpoint to the steered data.
 func (o *object) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
 	e := &Endpoint{Name: name, Type: rtype, TTL: at.endpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
 	targets := ep.Targets
-	if rtype != dns.TypeCNAME { // the first hostname in the list is served
+	if rtype != dns.TypeCNAME { // only the first hostname in the list is served
 		targets = slices.Sorted(slices.Values(targets))
 	}
 	for _, text := range targets {
@@ -86,8 +85,8 @@ func (o *object) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
 	}
 }
 
-// steeredTarget reads a target of an endpoint for steered data at name: an address, or the
-// hostname of a CNAME.
+// steeredTarget reads a target in an endpoint of steered data at name: an address, or a CNAME's
+// hostname.
 func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, host string, p *Problem) {
 	if rtype == dns.TypeCNAME {
 		host, err := rdata.Name(strings.TrimSpace(text))
@@ -109,7 +108,7 @@ func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, hos
 	return addr, "", p
 }
 
-// enter adds the Records of an endpoint of another type.
+// enter adds the Records of an endpoint that is not steered.
 func (o *object) enter(name string, at *Zone, ep *api.Endpoint) {
 	if p := at.InChain(name); p != nil {
 		o.Problems = append(o.Problems, p)
@@ -124,7 +123,7 @@ func (o *object) enter(name string, at *Zone, ep *api.Endpoint) {
 		rec := &api.Record{Meta: *o.meta, Type: ep.Type, Class: "IN", TTL: int64(at.endpointTTL(ep)), RData: target}
 		r := &Record{Record: rec, Name: name, Kind: o.kind}
 		r.setOrigin(at.Origin)
-		if p := r.parse(at, writing{ // a name without a final dot is as it stands
+		if p := r.parse(at, writing{ // a name without a final dot is absolute too
 			origin: ".", wholeText: true, typeAt: field + ".recordType", dataAt: fmt.Sprintf("%s.targets: %.64q", field, target),
 		}); p != nil {
 			o.refuse(p.Reason, "%s: %s", TrimDot(name), p.Message)
@@ -138,8 +137,8 @@ func (o *object) enter(name string, at *Zone, ep *api.Endpoint) {
 	}
 }
 
-// contenders returns the contenders that the endpoints are: one for each host. Those at and below klb.N belong to the contenders of
-// the object on N and *.N, and are refused where it has none (rule 2.8).
+// contenders returns one contender for each host of the endpoints. Endpoints at and below klb.N belong to the object's contenders on N and
+// *.N, and are refused if it has none (rule 2.8).
 func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Contender) {
 	byHost := make(map[string]*Contender)
 	own := make(map[string]bool, len(o.steered))
@@ -175,7 +174,7 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 	return slices.DeleteFunc(all, o.refusedContender)
 }
 
-// has reports whether one of the endpoints is for a name, by itself or as a wildcard.
+// has reports whether an endpoint covers a name, itself or as a wildcard.
 func (o *object) has(name string) bool {
 	found := o.names[name]
 	for at, ok := name, true; ok && !found; at, ok = rdata.Parent(at) {
@@ -184,7 +183,7 @@ func (o *object) has(name string) bool {
 	return found
 }
 
-// take adds the targets of an endpoint, but for names of the object itself.
+// take adds the targets of an endpoint, except the object's own names.
 func (l *Member) take(e *Endpoint, own map[string]bool) {
 	list := &l.V4
 	if e.Type == dns.TypeAAAA {
@@ -201,8 +200,8 @@ func (l *Member) take(e *Endpoint, own map[string]bool) {
 }
 
 // refusedContender reports whether the object may not publish a contender, and notes why: it must
-// be allowed each type that it answers with at the host (rule 5.1). What the Corefile
-// has at a name is nobody else's.
+// be allowed each type that it answers with at the host (rule 5.1). The Corefile's own names are
+// nobody else's.
 func (o *object) refusedContender(c *Contender) bool {
 	at := o.set.closest(rdata.Base(c.Host))
 	for _, ns := range at.Corefile.Nameservers {
@@ -220,7 +219,7 @@ func (o *object) refusedContender(c *Contender) bool {
 	if hostnames := c.Targets.Leaves[0].Hostnames; len(hostnames) > 0 && !slices.Contains(types, "CNAME") {
 		types = append(types, "CNAME")
 	}
-	for _, e := range c.Own { // one may have a line publish of its own
+	for _, e := range c.Own { // a line `publish` may cover it alone
 		if at.Object == nil {
 			if p := o.opt.MayPublish(at, o.meta, e.Name, dns.TypeToString[e.Type]); p != nil {
 				o.Problems = append(o.Problems, p)
@@ -229,7 +228,7 @@ func (o *object) refusedContender(c *Contender) bool {
 		}
 	}
 	if len(types) == 0 {
-		types = []string{"CNAME"} // a chain that leads to nothing
+		types = []string{"CNAME"} // a chain that leads nowhere
 	}
 	for _, rtype := range types {
 		if p := o.opt.MayPublish(at, o.meta, c.Host, rtype); p != nil {
@@ -240,6 +239,6 @@ func (o *object) refusedContender(c *Contender) bool {
 	return false
 }
 
-// MaxAtName is how many Records of one name are served at the most: a message holds no
-// more than some thousand addresses.
+// MaxAtName bounds the Records served at one name: a message holds no more than some thousand
+// addresses.
 const MaxAtName = 1000

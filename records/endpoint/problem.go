@@ -6,11 +6,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// Problem is why an object is not served, or not in full: one of the reasons below, and
-// a sentence for its owner.
+// Problem is why an object is not served, or not in full: one of the reasons below, and a sentence
+// for its owner.
 type Problem struct{ Reason, Message string }
 
-// Problemf returns a problem. It cuts very long strings among args: they come from fields of any length.
+// Problemf returns a problem. It cuts very long strings among args, which come from fields of any length.
 func Problemf(reason, format string, args ...any) *Problem {
 	for i := range args {
 		switch arg := args[i].(type) {
@@ -24,19 +24,18 @@ func Problemf(reason, format string, args ...any) *Problem {
 }
 
 const (
-	// maxText is how many octets a text in a message has at the most: a name has 1,004.
+	// maxText bounds a text within a message, in octets: a name has 1,004 at most.
 	maxText = 1024
-	// MaxMessage is the same of a whole message. An API server takes 32,768 characters.
+	// MaxMessage bounds a whole message, in octets. An API server takes 32,768 characters.
 	MaxMessage = 16 << 10
 )
 
-// Equal reports whether both say the same; nil says nothing.
+// Equal reports whether both say the same; nil is no problem.
 func (p *Problem) Equal(o *Problem) bool {
 	return p == o || p != nil && o != nil && *p == *o
 }
 
-// And returns what p says, and then what o says; the reason is that of the first. nil says
-// nothing.
+// And returns p and o as one problem, with the reason of the first. Either may be nil.
 func (p *Problem) And(o *Problem) *Problem {
 	switch {
 	case p == nil:
@@ -47,7 +46,7 @@ func (p *Problem) And(o *Problem) *Problem {
 	return &Problem{p.Reason, p.Message + "; " + o.Message}
 }
 
-// KeepsOut reports whether data with the problem are not answered with at all; nil keeps nothing out.
+// KeepsOut reports whether the problem keeps data out of all answers; nil does not.
 func (p *Problem) KeepsOut() bool {
 	return p != nil && (p.Reason == ReasonConflicted || p.Reason == ReasonHidden || p.Reason == reasonOwnerUnread)
 }
@@ -117,7 +116,7 @@ func UnreadProblem(name string, kind api.Kind, m *api.Meta) *Problem {
 		TrimDot(name), kind, m.Name, m.Cluster)
 }
 
-// unusable says why an object cannot be used: what in it cannot be read, and then what is
+// unusable returns why an object cannot be used: the fields that cannot be read, then what is
 // invalid.
 func unusable(m *api.Meta, invalid string) *Problem {
 	if m.Fault == "" || invalid == "" {
@@ -126,7 +125,7 @@ func unusable(m *api.Meta, invalid string) *Problem {
 	return &Problem{ReasonInvalid, m.Fault + "; " + invalid}
 }
 
-// ownedBy says to the owner of an object, to, that what is the object m's; where vacant is true m has gone (rule 5.4).
+// ownedBy tells the owner of an object, to, that what belongs to the object m; vacant is true if m has gone (rule 5.4).
 func ownedBy(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
 	if vacant {
 		return fmt.Sprintf("%s belonged to %s %s, and stays reserved for namespace %s for 30 s, or for ten minutes if the cluster is gone",

@@ -10,43 +10,43 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Provision is a policy's DNS providers (docs/providers.md), which narrow where it publishes. nil narrows nothing.
+// Provision are a policy's DNS providers (docs/providers.md), which limit where it publishes; nil is no limit.
 type Provision struct {
 	// secrets are sorted by name.
 	secrets []*api.Secret
-	// ignored is how many more its selector means, which do not count.
+	// ignored is how many more Secrets its selector matches, which do not count.
 	ignored int
-	// problem is why none of its hosts can be published; nil if some may.
+	// problem is why it can publish none of its hosts; nil if it may publish some.
 	problem *Problem
-	// waits is true if that is because Secrets could not be read yet (rule 7.4).
+	// waits is true if that is because Secrets are not loaded yet (rule 7.4).
 	waits bool
 	// several is true if that is because there is more than one default.
 	several bool
-	// filtered is true if the policy names its Secret: its filter counts then.
+	// filtered is true if the policy names its Secret, whose filter then counts.
 	filtered bool
-	// zones are those that are served here.
+	// zones are the zones served here.
 	zones *Zones
 	opt   *Options
-	// last is what was chosen last.
+	// last is the last choice.
 	last *via
-	// told are the Secrets that have a note that their zone is not served; nil for none.
+	// told are the Secrets whose zone is noted as not served; nil for none.
 	told map[string]bool
-	// in and policy are the cluster and the policy that they are for, registry has the lines of the policy's hosts.
+	// in and policy are its cluster and its policy; registry has the lines of the policy's hosts.
 	in       *api.Cluster
 	policy   *api.DNSPolicy
 	registry *api.Objects
 }
 
-// maxProviders is how many Secrets of one policy count: the first ones by name.
+// maxProviders bounds the Secrets that count for one policy: the first ones by name.
 const maxProviders = 100
 
-// ProvidersOf returns the DNS providers of a cluster's policy for a Gateway; nil if they narrow nothing.
+// ProvidersOf returns the DNS providers of a cluster's policy for a Gateway; nil for no limit.
 func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Cluster, p *api.DNSPolicy, gateway *api.Gateway) *Provision {
 	pr := Provision{zones: zones, opt: opt, in: in, policy: p, registry: registry}
 	ref, listing := p.Provider, in.Listings[api.KindSecret]
 	switch {
 	case listing == api.NotWatched:
-		return nil // the operator has said that no Secrets are read
+		return nil // the Corefile turns off Secrets
 	case ref.Namespace != "" && ref.Namespace != p.Namespace():
 		pr.problem = Problemf(reasonProvider, "The dns provider could not be loaded: Secret %s is not in the policy's namespace", ref.Namespace+"/"+ref.Name)
 	case ref.Name != "":
@@ -64,7 +64,7 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 		former := ""
 		if ref.Name == "" && ref.Selector == nil {
 			if former = pr.formerDefault(gateway); former == "" {
-				return nil // no default provider: nothing is narrowed
+				return nil // no default provider: no limit
 			}
 		}
 		pr.waits = listing == api.NotListed && !in.Knows(api.KindSecret, p.Namespace())
@@ -73,8 +73,8 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 	return new(pr)
 }
 
-// formerSecret returns the Secret that the registry has a host of the policy's namespace under, where that does not
-// exist, as far as Secrets are known, or is one of several defaults; "" for none. Only a Secret that exists takes a host away.
+// formerSecret returns the Secret that the registry names for a host of the policy's namespace, if as far as is known it does not exist, or
+// it is one of several defaults; "" for none. Only an existing Secret takes a host away.
 func (pr *Provision) formerSecret(host string) string {
 	line, ok := pr.registry.Registered(host)
 	ref := pr.policy.Provider.Name
@@ -90,8 +90,8 @@ func (pr *Provision) formerSecret(host string) string {
 	return line.Secret
 }
 
-// formerDefault returns a Secret that does not exist, or is not known yet, and that the registry has a host of the
-// Gateway under: it was the default of the policy's namespace. "" for none, and where Secrets are not to be known.
+// formerDefault returns the former default Secret of the policy's namespace: one that the registry names for a host of the Gateway, and
+// that does not exist or is not known yet. It is "" for none, or if Secrets are turned off.
 func (pr *Provision) formerDefault(gateway *api.Gateway) string {
 	if pr.in.Listings[api.KindSecret] == api.NotCounted && !pr.in.Knows(api.KindSecret, pr.policy.Namespace()) {
 		return ""
@@ -106,8 +106,7 @@ func (pr *Provision) formerDefault(gateway *api.Gateway) string {
 	return ""
 }
 
-// missing says that there is no Secret of those that a reference means, or that this is not known. former is
-// formerDefault.
+// missing returns the problem that no Secret matches a reference, or that this is not known yet. former is formerDefault.
 func (pr *Provision) missing(ref *api.Provider, former string) *Problem {
 	switch {
 	case pr.waits:
@@ -121,8 +120,8 @@ func (pr *Provision) missing(ref *api.Provider, former string) *Problem {
 	}
 }
 
-// selectedSecrets returns the Secrets of a policy's namespace that its selector means, or, of
-// a policy that refers to none, those that are the default; and how many there are beyond the most.
+// selectedSecrets returns the Secrets of a policy's namespace that its selector matches or, without
+// a reference, the default ones; and how many there are beyond the bound.
 func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret, more int) {
 	for _, s := range in.Secrets.Beginning(p.Namespace() + "/") {
 		switch {
@@ -136,16 +135,15 @@ func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret, more
 	return all, more
 }
 
-// chosen is a Secret with the longest domain for a host.
+// chosen is a Secret with the longest matching domain for a host.
 type chosen struct {
 	Secret *api.Secret
 	Zone   string
-	length int // of the domain
+	length int // of the matching domain
 }
 
-// Choose returns the Secrets through which a host is published, several if they have the same longest domain, or what keeps the
-// host from being published. beside are Secrets of that domain whose zone is not served here: they do not count beside others
-// (rule 8.1).
+// Choose returns the Secrets that publish a host, several if they share the longest matching domain, or what keeps the host from being
+// published. beside are Secrets of that domain whose zone is not served here: they do not count beside others (rule 8.1).
 func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
 	if pr.problem != nil {
 		return nil, nil, pr.problem
@@ -179,8 +177,8 @@ func (pr *Provision) names() string {
 	return strings.Join(names, ", ")
 }
 
-// narrowed returns what keeps a DNSRecord from being served for its own Secret (docs/providers.md); nil for nothing. One that
-// does not exist takes nothing away.
+// narrowed returns what keeps a DNSRecord from being served because of its own Secret (docs/providers.md); nil for nothing. A missing
+// Secret takes nothing away.
 func narrowed(in *api.Cluster, rec *api.DNSRecord, root string) *Problem {
 	s, ok := in.Secrets.Get(rec.Namespace() + "/" + rec.Provider.Name)
 	if !ok || !rec.Provider.ServedHere() {
@@ -194,8 +192,8 @@ func narrowed(in *api.Cluster, rec *api.DNSRecord, root string) *Problem {
 		cmp.Or(s.Provider.Invalid, "Secret "+s.BareName()+" has no zone for spec.rootHost "+TrimDot(root)))
 }
 
-// longest returns the Secrets with the longest domain for a name, whether or not their zones are
-// served.
+// longest returns the Secrets with the longest matching domain for a name, whether or not their
+// zones are served.
 func (pr *Provision) longest(name string) (best []chosen) {
 	for _, s := range pr.secrets {
 		zone, length := pr.match(&s.Provider, name)
@@ -210,8 +208,8 @@ func (pr *Provision) longest(name string) (best []chosen) {
 	return best
 }
 
-// match returns the zone that a Secret has for a name, and how long the domain is that
-// matches; 0 for none.
+// match returns the zone that a Secret has for a name, and the length of the matching domain; 0 for
+// none.
 func (pr *Provision) match(s *api.ProviderSecret, name string) (zone string, length int) {
 	if s.Invalid != "" {
 		return "", 0
@@ -232,21 +230,21 @@ func (pr *Provision) match(s *api.ProviderSecret, name string) (zone string, len
 	return zone, length
 }
 
-// via are the Secrets that a host is published through, by their names, without those of
-// namespaces. Contenders of one policy that have the same share it.
+// via are the Secrets that publish a host, by name without namespace. One policy's contenders with
+// the same Secrets share it.
 type via struct {
-	// joined are the Secrets' names, with commas between them: most policies have one, and
-	// there are as many of these as policies.
+	// joined are the Secrets' names, separated by commas: most policies have one, and there are as
+	// many of these as policies.
 	joined string
-	// former is true for a Secret that does not exist, or is one of several defaults: the registry has the host under it.
+	// former is true for a Secret that is missing, or one of several defaults: the registry names it for the host.
 	former bool
 }
 
 // Secrets returns the names of the Secrets, sorted.
 func (v *via) Secrets() []string { return strings.Split(v.joined, ",") }
 
-// provide decides through which Secrets a policy publishes a host, nil for none, and notes
-// what keeps it from being published; ok is false then.
+// provide decides which Secrets publish a policy's host, nil for none. If the host cannot be
+// published, it notes why, and ok is false.
 func (t *Target) provide(pr *Provision, p *api.DNSPolicy, host, listener string) (through *via, ok bool) {
 	if pr == nil {
 		return nil, true
@@ -277,13 +275,12 @@ func (t *Target) provide(pr *Provision, p *api.DNSPolicy, host, listener string)
 	return pr.last, true
 }
 
-// WithProviders returns a policy's verdict with the conditions of the providers that its hosts are published through. It is
-// made on demand: most policies have none.
+// WithProviders returns a policy's verdict with the conditions of its hosts' providers. It is made on demand: most policies have none.
 func (t *Target) WithProviders(v *api.Verdict, p *api.DNSPolicy) *api.Verdict {
 	more := *v
 	more.Records = slices.Clone(v.Records)
 	for _, c := range t.Contenders {
-		if c.Policy != p || c.Via == nil || c.Via.former { // those have notes
+		if c.Policy != p || c.Via == nil || c.Via.former { // these have notes
 			continue
 		}
 		host := TrimDot(c.Host)
@@ -319,8 +316,8 @@ func (t *Target) noteProviders(pr *Provision, p *api.DNSPolicy) {
 	}
 }
 
-// noteBeside notes, once for each, which Secrets a host is not published through since their zone is
-// not served, while it is through others.
+// noteBeside notes, once for each Secret, that it does not publish a host because its zone is not
+// served, while others do.
 func (t *Target) noteBeside(pr *Provision, p *api.DNSPolicy, host string, beside []chosen) {
 	for _, c := range beside {
 		name := c.Secret.BareName()
@@ -335,7 +332,7 @@ func (t *Target) noteBeside(pr *Provision, p *api.DNSPolicy, host string, beside
 	}
 }
 
-// noteSecret notes what is wrong with one of a policy's Secrets, of which others may count.
+// noteSecret notes a problem with one of a policy's Secrets; others may still count.
 func (t *Target) noteSecret(p *api.DNSPolicy, s *api.Secret, reason, message string) {
 	t.Notes = append(t.Notes, Note{Policy: p, Host: "secret/" + s.BareName(), Condition: api.Condition{
 		Type: conditionProvider, Status: api.ConditionFalse, Reason: reason, Message: api.Cut(message, MaxMessage),

@@ -35,8 +35,8 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 // steeredTypes are the types of data that belong to one owner (rule 5.3).
 var steeredTypes = []string{"A", "AAAA", "CNAME"}
 
-// administers reports whether the namespace of an object is the administering one of a zone:
-// that of its Zone, else one of `zone-namespaces`.
+// administers reports whether an object's namespace administers a zone: it is that of the zone's
+// Zone, else one of `zone-namespaces`.
 func (o *Options) administers(at *Zone, m *api.Meta) bool {
 	if at.Object != nil {
 		return m.SameNamespace(&at.Object.Meta)
@@ -44,7 +44,7 @@ func (o *Options) administers(at *Zone, m *api.Meta) bool {
 	return isListed(o.ZoneNamespaces, m)
 }
 
-// notServer says that an object may not say who serves a zone.
+// notServer returns the problem that an object may not set a zone's name servers.
 func (o *Options) notServer(at *Zone, m *api.Meta) *Problem {
 	if at.Object != nil {
 		return Problemf(reasonNotAllowed, "NS records of %s may come only from namespace %s, which has its Zone", TrimDot(at.Origin), namespaceOf(&at.Object.Meta))
@@ -53,9 +53,9 @@ func (o *Options) notServer(at *Zone, m *api.Meta) *Problem {
 		TrimDot(at.Origin), namespaceOf(m), m.Namespace())
 }
 
-// grants reports whether a list of types, as a delegation or a line `publish` has it,
-// includes one. An empty list is any type, but for those that take all names below them. ""
-// stands for a Zone, which does so too, and which an empty list includes.
+// grants reports whether a list of types, of a delegation or a line `publish`, includes one. An
+// empty list includes all, except the types that take over all names below them. "" stands for a
+// Zone, which does that too, and which an empty list does include.
 func grants(types []string, rtype string) bool {
 	switch {
 	case len(types) == 0:
@@ -66,7 +66,7 @@ func grants(types []string, rtype string) bool {
 	return slices.Contains(types, rtype)
 }
 
-// mustName says of a type that no empty list includes how it is granted; "" for others.
+// mustName returns how to grant a type that no empty list includes; "" for others.
 func mustName(rtype string) string {
 	if grants(nil, rtype) {
 		return ""
@@ -74,8 +74,8 @@ func mustName(rtype string) string {
 	return "; the types must name " + rtype + ", which takes over all names below"
 }
 
-// mayPublishIn returns what MayPublish does, in a zone of the Corefile that has no Zone: the lines `publish`
-// with the longest domain that name lies in decide. A zone that no line is about is open to all. rtype is "" for a Zone.
+// mayPublishIn is MayPublish for a zone of the Corefile without a Zone: the lines `publish` with the longest domain that contains name
+// decide. A zone without such lines is open to all. rtype is "" for a Zone.
 func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *Problem {
 	if o.Open(origin) {
 		if grants(nil, rtype) {
@@ -83,7 +83,7 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 		}
 		return Problemf(reasonNotAllowed, "no publish line of the Corefile lets namespace %s publish %s at %s%s", namespaceOf(m), rtype, TrimDot(name), mustName(rtype))
 	}
-	for _, p := range o.Publish { // these add to the next shorter one (rule 5.9)
+	for _, p := range o.Publish { // these extend the next shorter domain (rule 5.9)
 		if p.adds(origin) && p.covers(name) && isListed(p.Namespaces, m) && grants(p.Types, rtype) {
 			return nil
 		}
@@ -104,8 +104,8 @@ func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *
 	return Problemf(reasonNotAllowed, "the line publish %s of the Corefile does not let namespace %s publish at %s", TrimDot(closest), namespaceOf(m), TrimDot(name))
 }
 
-// Sharing returns a function that reports whether several namespaces may publish records at a name in a zone (rules 5.1
-// and 5.4). The administering one may publish a DNAME at any name.
+// Sharing returns a function that reports whether several namespaces may publish records at a name in a zone (rules 5.1 and 5.4). The
+// administering namespace may publish a DNAME at any name.
 func (o *Options) Sharing(at *Zone) func(name string) bool {
 	if at.Object == nil {
 		if o.Open(at.Origin) {
@@ -136,13 +136,13 @@ func (o *Options) Sharing(at *Zone) func(name string) bool {
 	}
 }
 
-// someNamespaces is whether lists of namespaces have more than one in them.
+// someNamespaces records whether lists of namespaces include more than one.
 type someNamespaces struct {
 	one     string
 	several bool
 }
 
-// add adds those of a list; an empty one, and "*", is any.
+// add adds a list; an empty one, and "*", means any.
 func (s *someNamespaces) add(list []string) {
 	s.several = s.several || len(list) == 0
 	for _, namespace := range list {
@@ -151,7 +151,7 @@ func (s *someNamespaces) add(list []string) {
 	}
 }
 
-// closestPublish returns the longest domain of a line `publish` that a name of a zone lies in, but for those that add.
+// closestPublish returns the longest domain of a line `publish` that contains a name of a zone, ignoring lines that extend others.
 func (o *Options) closestPublish(origin, name string) (closest string) {
 	for _, p := range o.Publish {
 		if !p.adds(origin) && len(p.Domain) > len(closest) && p.covers(name) {
@@ -161,20 +161,20 @@ func (o *Options) closestPublish(origin, name string) (closest string) {
 	return closest
 }
 
-// isListed reports whether the Corefile, which names namespaces, means that of an object: one
-// that is set apart is another one than it knows, but for "*".
+// isListed reports whether a list of namespaces in the Corefile means an object's. It does not know
+// a namespace that is separate in its cluster; "*" includes that too.
 func isListed(namespaces []string, m *api.Meta) bool {
 	return !m.Apart && slices.Contains(namespaces, m.Namespace()) || slices.Contains(namespaces, "*")
 }
 
-// Open reports whether every namespace may publish in a zone that has no Zone: no line `publish` is about its origin, without
-// which none may be about a part of it.
+// Open reports whether every namespace may publish in a zone without a Zone: no line `publish` covers its origin; without that, none may
+// cover a part of it.
 func (o *Options) Open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return rdata.IsSubdomain(p.Domain, origin) })
 }
 
-// Bound reports whether an object may publish at a name of the zone at only if its namespace has the name above the label that
-// begins with _.
+// Bound reports whether an object may publish at a name of the zone at only if its namespace has the name above the label that begins with
+// _.
 func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	switch {
 	case !Underscored(name) || o.administers(at, m):
@@ -192,13 +192,12 @@ func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	return true
 }
 
-// adds reports whether a line adds to the next shorter one in a zone (rule 5.9): it begins with _, and is about a part of it.
+// adds reports whether a line extends the next shorter one in a zone (rule 5.9): its domain begins with _ and is a part of the zone.
 func (p *Publish) adds(origin string) bool {
 	return p.Domain[0] == '_' && !rdata.IsSubdomain(p.Domain, origin)
 }
 
-// covers reports whether a line is about a name: its domain, or one below it. In a domain that begins with _, * stands
-// for the characters of one label.
+// covers reports whether a line's domain is the name, or above it. In a domain that begins with _, * stands for characters of one label.
 func (p *Publish) covers(name string) bool {
 	if !strings.Contains(p.Domain, "*") {
 		return rdata.IsSubdomain(p.Domain, name)
@@ -211,5 +210,5 @@ func (p *Publish) covers(name string) bool {
 	return false
 }
 
-// Steered reports whether data of the type belong to one owner (rule 5.3).
+// Steered reports whether data of the type have a single owner (rule 5.3).
 func Steered(t uint16) bool { return t == dns.TypeA || t == dns.TypeAAAA || t == dns.TypeCNAME }

@@ -11,11 +11,10 @@ import (
 // Publisher is a kind of objects that have endpoints.
 type Publisher struct {
 	Kind api.Kind
-	// read reads what an object of a cluster says, and of its health check into the policy that stands for it; ok is
-	// false if there is no object of that name.
+	// read reads an object of a cluster, and its health check into the policy that represents it; ok is false if there is no object of that
+	// name.
 	read func(o *object, in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool)
-	// From yields the objects for which another one counts, whatever that is: it has changed, and may have gone. It is nil
-	// where none counts.
+	// From yields the objects that depend on another one, of any kind, which has changed or gone; nil if they depend on none.
 	From func(in *api.Cluster, changed api.Ref) iter.Seq[string]
 }
 
@@ -25,7 +24,7 @@ var Publishers = [...]Publisher{
 	{Kind: api.KindDNSEndpoint, read: (*object).readEndpoint},
 }
 
-// Publishing returns what there is to know of a kind of objects that have endpoints; nil for other kinds.
+// Publishing returns the Publisher of a kind of objects that have endpoints; nil for other kinds.
 func Publishing(kind api.Kind) *Publisher {
 	for i := range Publishers {
 		if Publishers[i].Kind == kind {
@@ -35,18 +34,17 @@ func Publishing(kind api.Kind) *Publisher {
 	return nil
 }
 
-// PublisherKey returns the key of an object with endpoints among the targets of a cluster: in its
-// namespace, where no Gateway can be.
+// PublisherKey returns the key of an object with endpoints among a cluster's targets: in its
+// namespace, but no possible name of a Gateway.
 func PublisherKey(kind api.Kind, name string) string {
 	m := api.Meta{Name: name}
 	return m.Namespace() + "/\x00" + kind.String() + "/" + m.BareName()
 }
 
-// IsRefused reports whether the object counts as one that is not served: a child of a policy never
-// does.
+// IsRefused reports whether the object counts as not served: a policy's child never does.
 func (p *publisher) IsRefused() bool { return p.Refused != nil && !p.Child }
 
-// PublisherOf returns what becomes of an object of a kind that has endpoints; nil for none.
+// PublisherOf returns what an object with endpoints publishes; nil for none.
 func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Target {
 	o := object{publisher: &publisher{kind: kind}, set: zones, opt: opt, within: func(string, *Zone) *Problem { return nil }}
 	policy := &api.DNSPolicy{}
@@ -87,7 +85,7 @@ func (o *object) readRecord(in *api.Cluster, name string, policy *api.DNSPolicy)
 	return ok
 }
 
-// recordsOf yields the DNSRecords whose provider a Secret is, or of whose checks it has the headers.
+// recordsOf yields the DNSRecords whose provider, or whose checks' headers, are in a Secret.
 func recordsOf(in *api.Cluster, changed api.Ref) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if changed.Kind != api.KindSecret {
@@ -148,7 +146,7 @@ func (o *object) record(rec *api.DNSRecord) {
 	}
 }
 
-// ZoneNameOf returns the zone of a DNSRecord, as it is written there; named is false if the record is for another server.
+// ZoneNameOf returns a DNSRecord's zone as it names it; named is false if the record is for another server.
 func ZoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
 	zone, named = rec.Labels[api.LabelZoneName]
 	if !named && rec.ZoneID != "" && rec.Provider.ServedHere() {
@@ -157,27 +155,25 @@ func ZoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
 	return zone, named
 }
 
-// publisher is one object with endpoints, with what it publishes apart from its contenders
-// (rule 6.10).
+// publisher is one object with endpoints, and what it publishes apart from its contenders (rule
+// 6.10).
 type publisher struct {
 	kind api.Kind
 	meta *api.Meta
-	// FQDN is the name that a DNSRecord is about; "" for any other.
+	// FQDN is the name that a DNSRecord is about; "" for other kinds.
 	FQDN string
-	// Records are those of its endpoints that are not steered.
+	// Records are its endpoints that are not steered.
 	Records []*Record
-	// Refused is why nothing of it is served; nil otherwise. Problems say what of it is
-	// not.
+	// Refused is why none of it is served; nil otherwise. Problems are those of its parts.
 	Refused  *Problem
 	Problems []*Problem
-	// Child is true for a child of a policy, which has no verdict: see
-	// status.View.RecordStatus.
+	// Child is true for a policy's child, which has no verdict: see status.View.RecordStatus.
 	Child bool
 }
 
-// ParentRef returns the object whose child an object of a kind and a namespace is: by controls it,
-// and this server has written it where own is true. It is a Ref without a name for none. A policy
-// has DNSRecords and probes, a DNSRecord probes alone.
+// ParentRef returns the parent of an object of a kind and a namespace: by controls the object, and
+// own is true if this server wrote it. It is a Ref without a name for none. Policies have
+// DNSRecords and probes, DNSRecords only probes.
 func ParentRef(kind api.Kind, namespace string, by *api.Controller, own bool) api.Ref {
 	switch {
 	case !own || by == nil:
@@ -189,12 +185,12 @@ func ParentRef(kind api.Kind, namespace string, by *api.Controller, own bool) ap
 	return api.Ref{}
 }
 
-// RecordParent returns the policy whose child a DNSRecord is.
+// RecordParent returns the policy that is a DNSRecord's parent.
 func RecordParent(r *api.DNSRecord) api.Ref {
 	return ParentRef(api.KindDNSRecord, r.Namespace(), r.Controller, r.Own())
 }
 
-// ProbeParent returns the policy or DNSRecord whose child a probe is.
+// ProbeParent returns the policy or DNSRecord that is a probe's parent.
 func ProbeParent(p *api.HealthCheckProbe) api.Ref {
 	return ParentRef(api.KindProbe, p.Namespace(), p.Controller, p.Own())
 }

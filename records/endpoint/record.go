@@ -9,27 +9,26 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Record is a record of an object where it lies. It is immutable.
+// Record is an object's record, placed in its zone. It is immutable.
 type Record struct {
-	// Record is what the object says: the object itself, or one target of a DNSRecord or DNSEndpoint.
+	// Record is its source: the object itself, or one target of a DNSRecord or DNSEndpoint.
 	Record *api.Record
 	// Name is its owner name; "" if that is not known.
 	Name string
-	// Origin is where in Name the origin of its zone begins.
+	// Origin is the index in Name at which its zone's origin begins.
 	Origin uint16
-	// Kind is that of the object, 0 for a Record: data of DNSRecords and DNSEndpoints of
-	// types that are not steered are Records too.
+	// Kind is the object's kind, 0 for a Record: data of DNSRecords and DNSEndpoints that are not
+	// steered are Records too.
 	Kind api.Kind
-	// Beside is true for data of the administering namespace that stand beside any owner, and own nothing (rule 5.3). Bound is
-	// true if it may stand only below a name of its own namespace (rule 5.9).
+	// Beside is true for data of the administering namespace that stand beside any owner's, and own nothing (rule 5.3). Bound is true if it
+	// may stand only below a name of its own namespace (rule 5.9).
 	Beside, Bound bool
-	// RR is what it says, with its own TTL; nil if it has a problem.
+	// RR is the record, with its own TTL; nil if it has a problem.
 	RR      dns.RR
 	Problem *Problem
 }
 
-// PlaceRecord decides at which name a Record is, and what its data are (rules 5.1, 6.2, 6.3 and 6.9), whatever other objects
-// have that name.
+// PlaceRecord finds a Record's name and data (rules 5.1, 6.2, 6.3 and 6.9), whatever other objects have that name.
 func PlaceRecord(s *Zones, rec *api.Record, opt *Options) *Record {
 	r := &Record{Record: rec}
 	if r.Problem = r.findName(s); r.Problem != nil {
@@ -62,8 +61,8 @@ func (r *Record) Zone() string {
 	return r.Name[r.Origin:]
 }
 
-// setOrigin notes the origin of the Record's zone. A name has 1,024 characters at the most, where
-// all are escaped.
+// setOrigin notes the origin of the Record's zone. A name has at most 1,024 characters, if all are
+// escaped.
 func (r *Record) setOrigin(origin string) { r.Origin = uint16(len(r.Name) - len(origin)) }
 
 // findName finds the owner name of a Record (rule 6.2).
@@ -73,7 +72,7 @@ func (r *Record) findName(s *Zones) *Problem {
 	case rec.Deleting:
 		return &Problem{Reason: ReasonNotServed, Message: "the Record is being deleted"}
 	case rec.Invalid != "" || rec.Fault != "":
-		// A field that could not be read may be the one that matters.
+		// The unreadable field may be the one that matters.
 		return unusable(&rec.Meta, rec.Invalid)
 	}
 	var err error
@@ -95,9 +94,9 @@ func (r *Record) findName(s *Zones) *Problem {
 	return nil
 }
 
-// findZone returns the zone that a Record lies in (rule 6.3): the closest one, which is
-// that of its zoneRef where it has one. What is at a zone cut and belongs to the zone
-// above it lies there: DS always (RFC 4035 §2.4), NS where zoneRef says so.
+// findZone returns the zone that a Record lies in (rule 6.3): the closest one, or that of its
+// zoneRef. Data at a zone cut that belong to the zone above lie there: DS always (RFC 4035 §2.4),
+// NS if zoneRef says so.
 func (r *Record) findZone(s *Zones) (*Zone, *Problem) {
 	rec := r.Record
 	at := s.closest(r.Name)
@@ -120,8 +119,8 @@ func (r *Record) findZone(s *Zones) (*Zone, *Problem) {
 	return at, nil
 }
 
-// isForeignCut reports whether name is the origin of a Zone below at, and the Record is in
-// the namespace of neither.
+// isForeignCut reports whether name is the origin of a Zone below at, and the Record is in the
+// namespace of neither.
 func isForeignCut(s *Zones, rec *api.Record, name string, at *Zone) bool {
 	i, ok := s.Index[name]
 	if !ok || s.Served[i].Object == nil || rec.SameNamespace(&s.Served[i].Object.Meta) {
@@ -137,13 +136,13 @@ func delegates(s *Zones, rec *api.Record, origin string) bool {
 	return up != nil && up.Object != nil && up.Object.Name == rec.Parent
 }
 
-// Older orders Records by the age of their objects, then by kind, as Contender.Older does; 0
-// means that they are of one object.
+// Older orders Records by the age of their objects, then by kind, as Contender.Older does; 0 means
+// that they share an object.
 func (r *Record) Older(o *Record) int {
 	return cmp.Or(r.Record.Older(&o.Record.Meta), cmp.Compare(r.ObjectKind(), o.ObjectKind()))
 }
 
-// Object names the Record's object to the owner of another one.
+// Object names the Record's object for a message to the owner of another one.
 func (r *Record) Object(to *Record) string {
 	return r.ObjectKind().String() + " " + InCluster(&r.Record.Meta, &to.Record.Meta)
 }
@@ -156,13 +155,13 @@ func (r *Record) ObjectKind() api.Kind {
 	return api.KindRecord
 }
 
-// Missing reports whether the Record is there only because the guard keeps its object.
+// Missing reports whether the Record exists only because the guard keeps its object.
 func (r *Record) Missing() bool { return r.Record.Missing }
 
-// Contention returns the key that LiveFirst goes by: the namespace of the object.
+// Contention returns the key for LiveFirst: the object's namespace.
 func (r *Record) Contention() string { return namespaceKey(&r.Record.Meta) }
 
-// bind fills in Beside and Bound of a Record that lies in the zone at (rules 5.3 and 5.9).
+// bind sets Beside and Bound of a Record in the zone at (rules 5.3 and 5.9).
 func (r *Record) bind(o *Options, at *Zone) {
 	t := r.RR.Header().Rrtype
 	r.Beside = !Steered(t) && t != dns.TypeDNAME && o.administers(at, &r.Record.Meta)

@@ -8,18 +8,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// writing says how the data of a record are written, and where.
+// writing describes how a record's data are written, and where.
 type writing struct {
-	// origin is what names in the data are relative to.
+	// origin is the origin of relative names in the data.
 	origin string
-	// typeAt and dataAt name the type and the data in messages.
+	// typeAt and dataAt are the paths of the type and the data for messages.
 	typeAt, dataAt string
-	// wholeText is set where the data of a TXT record are one text, unless they begin with a
-	// quote.
+	// wholeText is true if the data of a TXT record are one text, unless they begin with a quote.
 	wholeText bool
 }
 
-// parse fills in RR of a Record whose name is known, in the zone at (rule 6.9).
+// parse sets RR of a Record whose name is known, in the zone at (rule 6.9).
 func (r *Record) parse(at *Zone, w writing) *Problem {
 	rec := r.Record
 	if rec.Class != "IN" {
@@ -74,7 +73,7 @@ func (r *Record) misplaced(rtype uint16, at *Zone) string {
 	return ""
 }
 
-// Unquoted returns the problem of a text that means something else without quotes (RFC 1035 §5.1); nil for others.
+// Unquoted returns the problem of a text that without quotes means something else (RFC 1035 §5.1); nil for none.
 func (r *Record) Unquoted() *Problem {
 	txt, ok := r.RR.(*dns.TXT)
 	quoted := strings.Contains(r.Record.RData, `"`)
@@ -91,11 +90,11 @@ func (r *Record) Unquoted() *Problem {
 	return nil
 }
 
-// behindQuotes is said of a text with quotes of which cutOff reports true.
+// behindQuotes is the message for a quoted text for which cutOff is true.
 const behindQuotes = "a comment begins at the semicolon outside the quotes and is ignored: put all of the text in quotes"
 
-// cutOff reports whether a text has a comment, as a zone file has them (RFC 1035 §5.1): a
-// semicolon outside of quotes begins it.
+// cutOff reports whether a text has a comment, as in a zone file (RFC 1035 §5.1): a semicolon
+// outside of quotes begins it.
 func cutOff(text string) bool {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -9,22 +9,22 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// takenNames has, by the names of Zones that have no registry line of their own, the
-// registered names at or below these, in the registry's order (rule 6.5).
+// takenNames are the registered names at or below the names of Zones without a registry line of
+// their own, in the registry's order (rule 6.5).
 type takenNames map[string][]registered
 
-// registered is a line of the registry: a name, and an object that has it.
+// registered is a registry line: a name, and its object.
 type registered struct {
 	name string
 	kind api.Kind
 	meta api.Meta
 }
 
-// maxTaken is how many of these names a Zone's condition has.
+// maxTaken bounds the names that a Zone's condition lists.
 const maxTaken = 3
 
-// findTaken looks once through the registry, where there is a Zone that may be refused for it:
-// one that lies below another, and has no line of its own.
+// findTaken looks through the registry once, if a Zone may be refused for it: one that lies below
+// another, and has no line of its own.
 func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	fqdns := make(map[string]bool, len(named))
 	for _, a := range named {
@@ -54,15 +54,15 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	}
 }
 
-// isRegistered reports whether a Zone has a line for its name. One that was made anew has that
-// of the Zone before.
+// isRegistered reports whether a Zone has a line for its name. A re-created Zone has the line of
+// the one before.
 func isRegistered(in *api.Objects, a *Admission) bool {
 	o, ok := in.Registered(api.ZoneKey(a.FQDN))
 	return ok && o.Kind == api.KindZone && o.Cluster == a.Zone.Cluster && o.Name == a.Zone.Name
 }
 
-// refuse says that the registry has names in a Zone for other namespaces than its own and that
-// of the Zone above; nil if it has none.
+// refuse returns the problem that the registry has names in a Zone for other namespaces than its
+// own and that of the Zone above; nil if it has none.
 func (t takenNames) refuse(a *Admission) *Problem {
 	var names []string
 	n := 0
@@ -84,14 +84,14 @@ func (t takenNames) refuse(a *Admission) *Problem {
 	return Problemf(reasonNamesTaken, "the zone would take over names of other namespaces: %s%s. Remove these objects first", strings.Join(names, ", "), more)
 }
 
-// servedBefore reports whether the registry has a Zone as the zone of a name: what comes
-// later takes nothing from it, however old that is (rule 5.4).
+// servedBefore reports whether the registry names a Zone for its origin: later objects take nothing
+// from it, however old they are (rule 5.4).
 func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool {
 	owner, ok := acquired.Get(api.ZoneKey(origin)) // a Zone has the UID
 	return ok && owner.Is(api.KindZone, &z.Meta)
 }
 
-// NameOf returns the name that a key of api.Objects.Acquired is about.
+// NameOf returns the name in a key of api.Objects.Acquired.
 func NameOf(key string) string {
 	if origin, is := api.OfZoneKey(key); is {
 		return origin

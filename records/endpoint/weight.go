@@ -7,16 +7,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// The labels of a Gateway that steer its members (rule 2.5). For one cluster of
-// a multi-cluster Gateway they are written clusters.kuadrant.io/<cluster>_<attribute>.
+// A Gateway's labels that steer its members (rule 2.5). For one cluster of a multi-cluster Gateway
+// they are written clusters.kuadrant.io/<cluster>_<attribute>.
 const (
 	attributePrefix = "kuadrant.io/"
 	clusterPrefix   = "clusters.kuadrant.io/"
 	labelGeoCode    = attributePrefix + "lb-attribute-geo-code"
 )
 
-// memberLabels returns the labels that count for the member of the given
-// cluster: the Gateway's, with those written for the cluster put over them.
+// memberLabels returns the labels for a cluster's member: the Gateway's, overridden by those
+// written for the cluster.
 func memberLabels(gateway map[string]string, cluster string) map[string]string {
 	if cluster == "" || len(gateway) == 0 {
 		return gateway

@@ -14,11 +14,11 @@ import (
 type Zone struct {
 	// Origin is its name, in lower case with a final dot.
 	Origin string
-	// Corefile is what the Corefile says of the zone, or of the closest one above it.
+	// Corefile has the Corefile's settings for the zone, or for the closest zone of the Corefile above it.
 	Corefile *ZoneOptions
 	// Object is its Zone; nil for a zone of the Corefile that has none.
 	Object *api.Zone
-	// Unread is the line of its Zone, which cannot be read now: the zone is SERVFAIL as a whole (rule 5.4). nil for none.
+	// Unread is the registry line of a Zone that cannot be read now: the whole zone is SERVFAIL (rule 5.4). nil for none.
 	Unread *api.Owner
 }
 
@@ -32,8 +32,7 @@ func (at *Zone) Nameservers() []Nameserver {
 	}
 }
 
-// within returns the name of a label in origin, or origin itself where that would be too
-// long for a name.
+// within returns the name of a label in origin, or origin itself if that would be too long.
 func within(label, origin string) string {
 	name, err := rdata.Below(origin, label)
 	if err != nil {
@@ -58,13 +57,13 @@ func (at *Zone) SOA(ns string, serial uint32) *dns.SOA {
 	return soa
 }
 
-// StandsFor reports whether name is the placeholder of a zone without name servers.
+// StandsFor reports whether name is the placeholder in a zone without name servers.
 func (at *Zone) StandsFor(name string) bool {
 	return len(at.Corefile.Nameservers) == 0 && at.Nameservers()[0].Name == name
 }
 
-// recordTTL returns the TTL of a Record in the zone, in seconds: its own, else the
-// Zone's, else that of hosts in a zone of the Corefile.
+// recordTTL returns the TTL of a Record in the zone, in seconds: its own, else the Zone's, else
+// that of hosts in a zone of the Corefile.
 func (at *Zone) recordTTL(rec *api.Record) uint32 {
 	if rec.TTL != api.NoTTL {
 		return uint32(rec.TTL)
@@ -72,7 +71,7 @@ func (at *Zone) recordTTL(rec *api.Record) uint32 {
 	return at.defaultTTL()
 }
 
-// defaultTTL returns the TTL of what has none of its own in the zone, in seconds.
+// defaultTTL returns the zone's TTL for data without one, in seconds.
 func (at *Zone) defaultTTL() uint32 {
 	if at.Object != nil {
 		return at.Object.TTL
@@ -80,8 +79,8 @@ func (at *Zone) defaultTTL() uint32 {
 	return at.Corefile.TTL
 }
 
-// endpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 stands for the
-// default (rule 6.10).
+// endpointTTL returns the TTL of an endpoint in the zone, in seconds: 0 means the default (rule
+// 6.10).
 func (at *Zone) endpointTTL(ep *api.Endpoint) uint32 {
 	if ep.TTL > 0 {
 		return uint32(ep.TTL)
@@ -89,7 +88,7 @@ func (at *Zone) endpointTTL(ep *api.Endpoint) uint32 {
 	return at.defaultTTL()
 }
 
-// UnreadZone says that the Zone of the zone cannot be read, which Unread names.
+// UnreadZone returns the problem that the Zone in Unread cannot be read.
 func (at *Zone) UnreadZone() *Problem {
 	return UnreadProblem(at.Origin, api.KindZone, &api.Meta{Cluster: at.Unread.Cluster, Name: at.Unread.Name})
 }
@@ -97,8 +96,7 @@ func (at *Zone) UnreadZone() *Problem {
 // ChainHost returns N of a name of the zone at or below klb.N; "" for other names (rule 2.8).
 func (at *Zone) ChainHost(name string) string { return chainHost(at.Origin, name) }
 
-// InChain returns the problem of a name that belongs to a chain, where no object may publish by itself; nil for others (rule
-// 2.8).
+// InChain returns the problem of a name that belongs to a chain, where no object may publish directly; nil for others (rule 2.8).
 func (at *Zone) InChain(name string) *Problem {
 	n := at.ChainHost(name)
 	if n == "" {
@@ -108,16 +106,14 @@ func (at *Zone) InChain(name string) *Problem {
 		TrimDot(name), TrimDot(n))
 }
 
-// TellsOwner reports whether a name is one at which the zone names the owner of a host, if
-// the host has one (rule 5.8). Only the server puts records there: people would believe what
-// others have put.
+// TellsOwner reports whether a name is one at which the zone names the owner of a host, if it has
+// one (rule 5.8). Only the server puts records there: people would believe anyone else's.
 func (at *Zone) TellsOwner(name string) bool {
 	return at.Corefile.OwnerTXT != "" && at.tellsAfter(at.Corefile.OwnerTXT, name)
 }
 
-// tellsBelow reports whether names at which the zone names owners can lie below this one,
-// which is so where the prefix has several labels: others would answer for them if this name
-// were delegated or led elsewhere.
+// tellsBelow reports whether names that name owners can lie below this one, which needs a prefix of
+// several labels: if this name were delegated or redirected, others would answer for them.
 func (at *Zone) tellsBelow(name string) bool {
 	_, prefix, more := strings.Cut(at.Corefile.OwnerTXT, ".")
 	for ; more; _, prefix, more = strings.Cut(prefix, ".") {
@@ -142,9 +138,9 @@ func (at *Zone) tellsAfter(prefix, name string) bool {
 	return false
 }
 
-// mayTell returns what keeps data of a type from a name; nil for nothing. A TXT record would
-// stand among those that name owners; a CNAME, NS records, or a DNAME above would have these
-// asked elsewhere.
+// mayTell returns what keeps data of a type from a name; nil for nothing. A TXT record would mix
+// with those that name owners; a CNAME, NS records, or a DNAME above would redirect queries for
+// these.
 func (at *Zone) mayTell(name, rtype string) *Problem {
 	switch t, _ := rdata.Type(rtype); t {
 	case dns.TypeNS, dns.TypeDNAME:
@@ -163,18 +159,18 @@ func (at *Zone) mayTell(name, rtype string) *Problem {
 	return nil
 }
 
-// ownerTypes are what follows the prefix in the names of TXT records that name owners.
+// ownerTypes follow the prefix in the names of TXT records that name owners.
 var ownerTypes = [...]string{"a-", "aaaa-", "cname-"}
 
-// same reports whether two versions of a served zone have the same content apart from what
-// is published in them.
+// same reports whether two versions of a served zone have the same settings, apart from the data
+// published in them.
 func (at *Zone) same(o *Zone) bool {
 	sameLine := (at.Unread == nil) == (o.Unread == nil) && (at.Unread == nil || *at.Unread == *o.Unread)
 	return at.Origin == o.Origin && at.Corefile == o.Corefile && SameZone(at.Object, o.Object) && sameLine
 }
 
-// The SOA fields of a zone that only the Corefile knows, and the TTL of what
-// stands at its apex, in seconds (rule 6.8).
+// The SOA fields of a zone of the Corefile without a Zone, and the TTL of the data at its apex, in
+// seconds (rule 6.8).
 const (
 	soaRefresh = 3600
 	soaRetry   = 600

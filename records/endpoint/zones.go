@@ -13,41 +13,39 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Admission is what became of one Zone.
+// Admission is the decision on one Zone.
 type Admission struct {
 	Zone *api.Zone
 	// FQDN is its name; "" if that is not known.
 	FQDN string
 	// Problem is why it is not served; nil if it is.
 	Problem *Problem
-	// registered is true if the registry has a line of the Zone for its name.
+	// registered is true if the registry names the Zone for its name.
 	registered bool
-	// nameless is the first Zone above, by zoneRefs, that has no name, so that it has none
-	// either; nil for none.
+	// nameless is the first Zone above, by zoneRefs, that has no name and so leaves this one
+	// without; nil for none.
 	nameless *Admission
 	// Parent is the Zone above that delegates it; nil for none.
 	Parent *api.Zone
 }
 
-// Zones is the served zones, and what became of all Zones. It is immutable.
+// Zones are the served zones, and the decisions on all Zones. It is immutable.
 type Zones struct {
-	// Served are the zones of the Corefile in its order, then the others by their
-	// origins; Index finds them.
+	// Served are the Corefile's zones in its order, then the others by origin; Index finds them.
 	Served []Zone
 	Index  map[string]int
-	// Admissions are those of each cluster's Zones, by namespace/name.
+	// Admissions are the decisions on each cluster's Zones, by namespace/name.
 	Admissions []map[string]*Admission
-	// named has the names of all Zones, whatever has become of them; Taken has the registered
-	// names in those that have no line of their own.
+	// named has the names of all Zones, served or not; Taken has the registered names in Zones
+	// without a line of their own.
 	named map[string]bool
 	Taken takenNames
-	// Reserved are the zones of the Corefile whose names have the label klb: no Zone has it below another zone (rule 2.8).
+	// Reserved are the Corefile's zones whose names have the label klb: no Zone below another zone may have it (rule 2.8).
 	Reserved []string
 }
 
-// ResolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). unread are the lines
-// of Zones that cannot be read, by origin. It is a pure function of its arguments, and takes time in proportion to the number of Zones,
-// but for sorting them.
+// ResolveZones decides which zones are served (rules 5.2 and 6.1 to 6.5). unread are the registry lines of Zones that cannot be read, by
+// origin. It is a pure function, and takes time proportional to the number of Zones, plus sorting.
 func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zones {
 	s := &Zones{Index: make(map[string]int, len(opt.Zones))}
 	for i := range opt.Zones {
@@ -67,7 +65,7 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 			}
 		}
 	}
-	// Parents first, and of several with one name the one that has it on record, then the oldest.
+	// Parents first; of Zones with the same name the registered one, then the oldest.
 	slices.SortFunc(named, func(a, b *Admission) int {
 		if c := cmp.Or(dns.CountLabel(a.FQDN)-dns.CountLabel(b.FQDN), strings.Compare(a.FQDN, b.FQDN)); c != 0 {
 			return c
@@ -92,8 +90,8 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	return s
 }
 
-// vacant says that a name is on record for a Zone of another namespace, and kept for that though it has gone (rule 5.4); nil
-// where not.
+// vacant returns the problem that a name is registered for a deleted Zone of another namespace, and still kept for it (rule 5.4); nil for
+// none.
 func (s *Zones) vacant(a *Admission, named []*Admission, in *api.Objects) *Problem {
 	line, ok := in.Registered(api.ZoneKey(a.FQDN))
 	if i, served := s.Index[a.FQDN]; !ok || served && s.Served[i].Unread != nil {
@@ -106,7 +104,7 @@ func (s *Zones) vacant(a *Admission, named []*Admission, in *api.Objects) *Probl
 	return Problemf(ReasonConflicted, "%s", ownedBy("the name "+TrimDot(a.FQDN), line.Kind, m, true, &a.Zone.Meta))
 }
 
-// addUnread adds the zones whose Zones cannot be read, and are not among those that are.
+// addUnread adds the zones of Zones that cannot be read, unless they are served already.
 func (s *Zones) addUnread(unread map[string]api.Owner, named []*Admission) {
 	for origin, o := range unread {
 		over := s.closest(origin)
@@ -122,8 +120,7 @@ func (s *Zones) addUnread(unread map[string]api.Owner, named []*Admission) {
 	}
 }
 
-// sortServed puts the zones that are not the Corefile's, which are those from the n-th
-// on, in the order of their origins.
+// sortServed sorts the zones from the n-th on, which are not the Corefile's, by origin.
 func (s *Zones) sortServed(n int) {
 	slices.SortFunc(s.Served[n:], func(a, b Zone) int { return strings.Compare(a.Origin, b.Origin) })
 	for i := n; i < len(s.Served); i++ {
@@ -131,8 +128,8 @@ func (s *Zones) sortServed(n int) {
 	}
 }
 
-// SameZone reports whether two versions of a Zone say the same: what their status keeps may
-// differ, and metadata that does not matter.
+// SameZone reports whether two versions of a Zone are the same, ignoring what their status keeps
+// and irrelevant metadata.
 func SameZone(a, b *api.Zone) bool {
 	if a == b || a == nil || b == nil {
 		return a == b
@@ -153,7 +150,7 @@ func (s *Zones) closest(name string) *Zone {
 	return nil
 }
 
-// ClosestOrigin returns what index has for the longest origin that contains name, -1 for none.
+// ClosestOrigin returns index's value for the longest origin that contains name, -1 for none.
 func ClosestOrigin(index map[string]int, name string) int {
 	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
 		if i, ok := index[name[off:]]; ok {
@@ -175,7 +172,7 @@ func (s *Zones) Above(origin string) *Zone {
 	return s.closest(up)
 }
 
-// Cuts returns, for each zone, the origins of those that begin below it.
+// Cuts returns, for each zone, the origins of the zones that begin below it.
 func (s *Zones) Cuts() [][]string {
 	cuts := make([][]string, len(s.Served))
 	for _, at := range s.Served {
@@ -187,8 +184,8 @@ func (s *Zones) Cuts() [][]string {
 	return cuts
 }
 
-// admit decides on a Zone whose name is known, after all that lie above it and all
-// older ones of the name.
+// admit decides on a Zone with a known name, after all Zones above it and all older ones of the
+// same name.
 func (s *Zones) admit(a *Admission, opt *Options) {
 	over := s.closest(a.FQDN)
 	if over == nil {
@@ -201,7 +198,7 @@ func (s *Zones) admit(a *Admission, opt *Options) {
 	if up := s.Above(a.FQDN); over.Unread != nil && (over.Origin == a.FQDN || !a.registered) {
 		a.Problem = over.UnreadZone()
 		return
-	} else if up == nil || up.Unread == nil { // else its delegation was known when it was registered
+	} else if up == nil || up.Unread == nil { // its delegation was known when it was registered
 		if a.Problem = s.mayServe(a, opt); a.Problem != nil {
 			return
 		}
@@ -232,8 +229,7 @@ func (s *Zones) admit(a *Admission, opt *Options) {
 	}
 }
 
-// precedes says how another Zone, m, goes before this one: by its age, or by the registry
-// (rule 5.4).
+// precedes says how another Zone, m, precedes this one: by age, or by the registry (rule 5.4).
 func (a *Admission) precedes(m *api.Meta) string {
 	if m.Older(&a.Zone.Meta) > 0 {
 		return "came first"
@@ -241,9 +237,8 @@ func (a *Admission) precedes(m *api.Meta) string {
 	return "is older"
 }
 
-// hidesServer returns a name server to which the Corefile gives addresses in the zone
-// above, and which the Zone would take away; "" for none. One of the namespace that
-// delegates it may.
+// hidesServer returns a name server to which the Corefile gives addresses in the zone above, and
+// which the Zone would hide; "" for none. A Zone of the delegating namespace may hide it.
 func (a *Admission) hidesServer(corefile *ZoneOptions) string {
 	if a.Parent != nil && a.Zone.SameNamespace(&a.Parent.Meta) || a.FQDN == corefile.Origin {
 		return ""
@@ -256,8 +251,8 @@ func (a *Admission) hidesServer(corefile *ZoneOptions) string {
 	return ""
 }
 
-// lets reports whether a Zone of that name may be served by up, the zone that holds its
-// delegation, which is nil for none (rules 5.2, 6.3 and 6.5).
+// lets reports whether up, the zone that holds its delegation, permits a Zone of that name; up is
+// nil for none (rules 5.2, 6.3 and 6.5).
 func (s *Zones) lets(z *api.Meta, zoneRef, fqdn string, up *Zone, opt *Options) bool {
 	switch {
 	case zoneRef != "" && (up == nil || up.Object == nil || up.Object.Name != zoneRef):
@@ -267,10 +262,10 @@ func (s *Zones) lets(z *api.Meta, zoneRef, fqdn string, up *Zone, opt *Options) 
 	case opt.ZoneNamespaces != nil:
 		return isListed(opt.ZoneNamespaces, z)
 	}
-	return opt.mayPublishIn(s.zoneAt(fqdn, up).Corefile.Origin, z, fqdn, "") == nil // any, as far as the Corefile says nothing else
+	return opt.mayPublishIn(s.zoneAt(fqdn, up).Corefile.Origin, z, fqdn, "") == nil // anyone, unless the Corefile says otherwise
 }
 
-// zoneAt returns the served zone of that name, where there is one, else up.
+// zoneAt returns the served zone of that name if there is one, else up.
 func (s *Zones) zoneAt(name string, up *Zone) *Zone {
 	if i, ok := s.Index[name]; ok {
 		return &s.Served[i]
@@ -278,8 +273,8 @@ func (s *Zones) zoneAt(name string, up *Zone) *Zone {
 	return up
 }
 
-// mayServe returns what keeps a Zone from being served by those above it: nil where
-// nothing does.
+// mayServe returns what keeps a Zone from being served because of the zones above it; nil for
+// nothing.
 func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
 	z := a.Zone
 	up := s.Above(a.FQDN)
@@ -302,8 +297,8 @@ func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
 		TrimDot(a.FQDN), namespaceOf(&z.Meta))
 }
 
-// strayed says why an object does not lie in the Zone that its zoneRef names, parent: up
-// is the zone that it lies in, nil for none.
+// strayed says why an object does not lie in the Zone of its zoneRef, parent: up is the zone that
+// it lies in, nil for none.
 func (s *Zones) strayed(m *api.Meta, parent string, up *Zone) *Problem {
 	if a := s.Admission(m.Cluster, parent); a != nil && a.Problem != nil {
 		return Problemf(ReasonParentPending, "the parent Zone %s is not served", parent)
@@ -318,7 +313,7 @@ func (s *Zones) strayed(m *api.Meta, parent string, up *Zone) *Problem {
 		TrimDot(up.Origin), InCluster(&up.Object.Meta, m), parent)
 }
 
-// Admission returns what became of a Zone; nil for none.
+// Admission returns the decision on a Zone; nil for none.
 func (s *Zones) Admission(cluster, name string) *Admission {
 	for _, admissions := range s.Admissions {
 		if a := admissions[name]; a != nil && a.Zone.Cluster == cluster { // a few at most
@@ -328,8 +323,8 @@ func (s *Zones) Admission(cluster, name string) *Admission {
 	return nil
 }
 
-// namespaceOf names the namespace of an object to its owner. One that pools with no other
-// cluster's is named with its cluster.
+// namespaceOf names an object's namespace for its owner, with the cluster if it pools with no other
+// cluster's.
 func namespaceOf(m *api.Meta) string {
 	if m.Apart {
 		return m.Namespace() + " in cluster " + m.Cluster + " (not listed as shared with other clusters)"
@@ -337,7 +332,7 @@ func namespaceOf(m *api.Meta) string {
 	return m.Namespace()
 }
 
-// InCluster names an object to the owner of another one.
+// InCluster names an object for the owner of another one.
 func InCluster(m, to *api.Meta) string {
 	if m.Cluster != to.Cluster {
 		return m.Name + " in cluster " + m.Cluster
