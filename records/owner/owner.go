@@ -7,15 +7,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Loss is a contender that another object's contender keeps from being served.
+// Loss is a contender that is not served because of another object's.
 type Loss struct {
 	Contender, Owner *endpoint.Contender
-	// Crowded is set where Owner would share the host, but too many do already.
+	// Crowded is true if Owner would share the host, but too many share it already.
 	Crowded bool
 }
 
-// Problem tells the contender's object why it is not served. The message begins with the owner; of a conflict of types it has
-// Kuadrant's words, too.
+// Problem tells the contender's object why it is not served. The message begins with the owner; for a conflict of types it includes
+// Kuadrant's text.
 func (l Loss) Problem() *endpoint.Problem {
 	c, o := l.Contender, l.Owner
 	mine, theirs := c.RecordType(), o.RecordType()
@@ -36,10 +36,10 @@ func (l Loss) Problem() *endpoint.Problem {
 	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", o.Owns("the host", c.By))
 }
 
-// maxSharing is how many contenders share a host at most: a query looks at the members of each.
+// maxSharing bounds the contenders that share a host: a query looks at the members of each.
 const maxSharing = 500
 
-// Group is the contenders that may meet at names, and what was decided on them.
+// Group is the contenders that may meet at names, with the decision on them.
 type Group struct {
 	Contenders []*endpoint.Contender // sorted by Contender.Older
 	Lost       []Loss                // in the same order, once sorted
@@ -51,7 +51,7 @@ func (g *Group) Loses(c *endpoint.Contender) bool {
 	return lost
 }
 
-// Loss returns how one of the contenders of g has lost; ok is false if it has not.
+// Loss returns why one of g's contenders lost; ok is false if it did not.
 func (g *Group) Loss(c *endpoint.Contender) (l Loss, ok bool) {
 	i, ok := slices.BinarySearchFunc(g.Lost, c, func(l Loss, c *endpoint.Contender) int { return l.Contender.Older(c) })
 	if !ok {
@@ -60,9 +60,9 @@ func (g *Group) Loss(c *endpoint.Contender) (l Loss, ok bool) {
 	return g.Lost[i], true
 }
 
-// Resolve decides which contenders, in the order of precedence, are served: a host belongs to the namespace of the first contender
-// on it, and its addresses to the first one of these that has any, with those that share the host with it. The others lose
-// as a whole (rules 5.3 to 5.6). Contenders of records neither win nor lose.
+// Resolve decides which contenders, given in the order of precedence, are served. A host belongs to the namespace of its first contender,
+// and its addresses to the first of these that has any, with those that share the host with it. The others lose as a whole (rules 5.3 to
+// 5.6). Contenders of records neither win nor lose.
 func Resolve(contenders []*endpoint.Contender) (won []*endpoint.Contender, lost []Loss) {
 	won = make([]*endpoint.Contender, 0, len(contenders))
 	for _, on := range ByHost(contenders) {
@@ -93,15 +93,15 @@ func Resolve(contenders []*endpoint.Contender) (won []*endpoint.Contender, lost 
 	return won, lost
 }
 
-// share reports whether two contenders on one host may be served together: consent is the same namespace for weightedGeo, and
-// the same namespace and name in another cluster for either strategy, as far as the clusters pool in it (rule 5.6).
+// share reports whether two contenders on one host may be served together. Both consent if they have the same namespace, for weightedGeo,
+// or the same namespace and name in another cluster, for either strategy, if the clusters pool that namespace (rule 5.6).
 func share(a, b *endpoint.Contender) bool {
 	switch {
 	case a.Kind != b.Kind || a.Static || a.Kind == api.KindRecord:
 		return false
 	case !a.By.SameNamespace(b.By):
 		return false
-	case a.Registered || b.Registered: // whether it pools is not known
+	case a.Registered || b.Registered: // unknown whether it pools
 		return a.Pools() || b.Pools() || a.By.Name == b.By.Name && a.By.Cluster != b.By.Cluster
 	case a.Pools() != b.Pools():
 		return false
@@ -109,14 +109,14 @@ func share(a, b *endpoint.Contender) bool {
 	return a.Pools() || a.By.Name == b.By.Name && a.By.Cluster != b.By.Cluster
 }
 
-// ByHost returns the contenders on one host together; the order is that of the first of each, and of the contenders.
+// ByHost groups contenders by host, in the order of each host's first; it keeps their order within a host.
 func ByHost(contenders []*endpoint.Contender) [][]*endpoint.Contender {
 	if len(contenders) == 0 {
 		return nil
 	}
 	first := contenders[0].Host
 	if !slices.ContainsFunc(contenders[1:], func(c *endpoint.Contender) bool { return c.Host != first }) {
-		return [][]*endpoint.Contender{contenders} // by far the most
+		return [][]*endpoint.Contender{contenders} // almost always
 	}
 	var lists [][]*endpoint.Contender
 	at := make(map[string]int, len(contenders))

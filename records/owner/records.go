@@ -6,8 +6,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// OfRecords returns the contender that owns a name where only Records are: that of the oldest. What stands beside others' data
-// owns nothing (rule 5.3). nil for none.
+// OfRecords returns the owner of a name that has only Records: the contender of the oldest; nil for none. Records that stand beside others'
+// data own nothing (rule 5.3).
 func OfRecords(name string, at []*endpoint.Record) *endpoint.Contender {
 	var first *endpoint.Record
 	for _, r := range at {
@@ -21,10 +21,10 @@ func OfRecords(name string, at []*endpoint.Record) *endpoint.Contender {
 	return &endpoint.Contender{By: &first.Record.Meta, Kind: first.ObjectKind(), Host: name, RType: first.RR.Header().Rrtype}
 }
 
-// Contenders returns the contenders of the Records at a name, one for each namespace that may have records there, where above is the
-// owner of the name above labels that begin with _ (rule 5.9).
+// Contenders returns the contenders of the Records at a name, one for each namespace that may have records there; above is the owner of the
+// name above the labels that begin with _ (rule 5.9).
 func Contenders(name string, at []*endpoint.Record, above *endpoint.Contender) (all []*endpoint.Contender) {
-	var first []*endpoint.Record // by contender: its oldest record
+	var first []*endpoint.Record // the oldest record of each contender
 	for _, r := range at {
 		if r.Beside || r.Bound && Strange(above, &r.Record.Meta) {
 			continue
@@ -46,7 +46,7 @@ func Contenders(name string, at []*endpoint.Record, above *endpoint.Contender) (
 	return all
 }
 
-// Meets reports whether a Record is of another namespace than those at a name already.
+// Meets reports whether a Record's namespace differs from those at a name already.
 func Meets(at []*endpoint.Record, r *endpoint.Record) bool {
 	if r.Beside {
 		return false

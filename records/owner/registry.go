@@ -7,7 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Registry has the owners of hosts on record, as the elected replica keeps them (rule 5.4).
+// Registry has the registered owners of hosts, as the elected replica keeps them (rule 5.4).
 type Registry struct {
 	// In has the lines, and the objects that they name.
 	In *api.Objects
@@ -17,10 +17,10 @@ type Registry struct {
 	Unread Lines
 }
 
-// empty reports whether there are no lines: by far the most registries of servers without a writer.
+// empty reports whether there are no lines, which is usual without a writer.
 func (r *Registry) empty() bool { return r.In.Acquired.Len() == 0 }
 
-// holds reports whether the object of a contender has acquired its host before.
+// holds reports whether the contender's object is registered for its host.
 func (r *Registry) holds(c *endpoint.Contender) bool {
 	if r.empty() || c.Registered {
 		return c.Registered
@@ -35,23 +35,23 @@ func (r *Registry) holds(c *endpoint.Contender) bool {
 	return line.Is(c.Kind, c.By)
 }
 
-// recordAt reports whether the Record that is on record as the owner of a name is there: all Records of a zone are one owner,
-// and what one has acquired another does not lose by joining it (rule 5.3).
+// recordAt reports whether a name's registered Record exists: all Records of a zone are one owner, and none loses what another acquired by
+// joining it (rule 5.3).
 func (r *Registry) recordAt(line api.Owner, name string) bool {
 	rec := r.RecordOf(line.Cluster, line.Name)
 	return rec != nil && rec.RR != nil && rec.Name == name && line.Is(api.KindRecord, &rec.Record.Meta)
 }
 
-// follows reports whether a contender is of the namespace that its host is registered for.
+// follows reports whether a contender's namespace is the one registered for its host.
 func (r *Registry) follows(c *endpoint.Contender) bool {
 	line, ok := r.In.Registered(c.Host)
 	return ok && r.In.MetaOf(line).SameNamespace(c.By)
 }
 
-// Order returns the contenders, which are in the order of their age, in that of precedence: first those whose objects have the
-// registry's line for their hosts, then those of the line's namespace, which follow an owner that has gone. Policies that yield to
-// a DNSRecord (rule 1.8), and what is there only because the guard keeps it (rule 8.5), go after others of their namespace. Before
-// all are the vacancies. Contenders that stand for owners which cannot be read go where these are among the others.
+// Order sorts contenders, given in the order of age, by precedence: first those registered for their hosts, then those of the registered
+// namespace, which succeed an owner that has gone. Policies that yield to a DNSRecord (rule 1.8), and what only the guard keeps (rule 8.5),
+// follow others of their namespace. Vacancies come first of all. Contenders that stand for unreadable owners are dropped if the owner
+// itself is among the others.
 func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender {
 	contenders = delegatingLast(r.holdersFirst(r.withoutPresent(contenders)))
 	contenders = endpoint.LiveFirst(contenders, (*endpoint.Contender).Missing, (*endpoint.Contender).Contention)
@@ -67,7 +67,7 @@ func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender
 	return append(all, contenders...)
 }
 
-// holdersFirst returns the contenders with those first that have the registry's line for their hosts, then those that follow one.
+// holdersFirst moves registered contenders to the front, then those of registered namespaces.
 func (r *Registry) holdersFirst(contenders []*endpoint.Contender) []*endpoint.Contender {
 	if r.empty() || len(contenders) == 1 {
 		return contenders
@@ -87,8 +87,8 @@ func (r *Registry) holdersFirst(contenders []*endpoint.Contender) []*endpoint.Co
 	return ordered
 }
 
-// delegatingLast returns the contenders, which are in the order of precedence, with policies that delegate after others of their
-// namespaces where a DNSRecord is among these (rule 1.8).
+// delegatingLast moves policies that delegate after others of their namespace if these include a DNSRecord (rule 1.8). The contenders are
+// in the order of precedence.
 func delegatingLast(contenders []*endpoint.Contender) []*endpoint.Contender {
 	delegates := func(c *endpoint.Contender) bool { return c.Policy != nil && c.Policy.Delegate }
 	if !slices.ContainsFunc(contenders, delegates) {
@@ -104,9 +104,8 @@ func delegatingLast(contenders []*endpoint.Contender) []*endpoint.Contender {
 	return endpoint.LiveFirst(contenders, yields, (*endpoint.Contender).Contention)
 }
 
-// Vacancy returns the placeholder for the owner on record of a host if neither that nor another object of its namespace is
-// among contenders, those on the host: no other namespace has the host before the line goes, 30 s later. It is nil if there is
-// no such line.
+// Vacancy returns the placeholder for a host's registered owner if neither it nor another object of its namespace is among contenders,
+// those on the host: no other namespace gets the host until the line goes, 30 s later. It is nil if there is no such line.
 func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpoint.Contender {
 	if r.empty() {
 		return nil
@@ -122,7 +121,7 @@ func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpo
 	return &endpoint.Contender{By: m, Kind: line.Kind, Host: host, Static: true, Registered: true, Targets: &endpoint.Targets{}}
 }
 
-// Keeps reports whether a name may be kept for a namespace.
+// Keeps reports whether a name may be reserved for a namespace.
 func (r *Registry) Keeps(name string) bool { return r.Vacancy(name, nil) != nil }
 
 // MeetsVacancy reports whether a Record is at a name that may be reserved for another namespace.
@@ -130,10 +129,10 @@ func (r *Registry) MeetsVacancy(rec *endpoint.Record) bool {
 	return !rec.Beside && !r.empty() && r.Vacancy(rec.Name, []*endpoint.Contender{{By: &rec.Record.Meta}}) != nil
 }
 
-// withoutPresent returns the contenders less those that stand for owners which are among the others.
+// withoutPresent drops contenders that stand for an owner which is among the others.
 func (r *Registry) withoutPresent(contenders []*endpoint.Contender) []*endpoint.Contender {
 	if r.Unread.Hosts.Len() == 0 {
-		return contenders // by far the most
+		return contenders // almost always
 	}
 	present := make(map[string]bool)
 	for _, c := range contenders {

@@ -9,9 +9,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// isUnread reports whether it is not known if an owner on record is there: its cluster is read, and the deciding kinds have
-// not been listed in its namespace. Records of a Zone may be anywhere. What is on record of a cluster that nothing leads to, once
-// every feed has told its UID, has gone with it: the writer keeps such lines for ten minutes.
+// isUnread reports whether it is unknown if a registered owner exists: its cluster is read, but the deciding kinds have not been listed in
+// its namespace. Records of a Zone may be anywhere. Once every feed has reported its cluster's UID, lines of a cluster that no feed leads
+// to are void: the writer keeps them for ten minutes.
 func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	kinds := o.Kind.Deciding()
 	if _, zone := api.OfZoneKey(key); zone {
@@ -25,21 +25,21 @@ func isUnread(in *api.Objects, key string, o api.Owner) bool {
 	return mayLead(in)
 }
 
-// mayLead reports whether something may lead to a cluster that is not among those of in: not where every feed has told its UID.
+// mayLead reports whether some feed may lead to a cluster that is not in in: no more once every feed has reported its UID.
 func mayLead(in *api.Objects) bool {
 	return in.Expecting || in.Unsure || len(in.Awaited) > 0 ||
 		slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.UID == "" })
 }
 
-// lacks reports whether a cluster may hold more objects of a kind, in any namespace, as far as that counts for an owner: what
-// cannot be read of a cluster that a Secret names counts for its own objects alone (decision 26).
+// lacks reports whether a cluster may hold more objects of a kind, in any namespace, that matter for an owner: the unread part of a cluster
+// that a Secret names matters only for its own objects (decision 26).
 func lacks(c *api.Cluster, o api.Owner, kind api.Kind) bool {
 	l := c.Listings[kind]
 	return !l.Certain() && (l != api.NotCounted || c.Name == o.Cluster)
 }
 
-// Gone reports whether the owner on a line of the registry is known to be gone: it has been read, and so has everything that
-// could still give it the name. known is false if nothing leads to its cluster.
+// Gone reports whether the owner in a registry line is known to be gone: it has been read, and so has everything that could still give it
+// the name. known is false if no feed leads to its cluster.
 func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
 	if in.Cluster(o.Cluster) == nil {
 		return false, mayLead(in)
@@ -49,7 +49,7 @@ func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
 	}
 	for _, c := range in.Clusters {
 		if lacks(c, o, api.KindZone) && (c.Name != o.Cluster || !c.Knows(api.KindZone, o.Namespace())) {
-			return false, true // whether it may publish is not known
+			return false, true // unknown whether it may publish
 		}
 		for k := range api.NumKinds {
 			if c.Name == o.Cluster && k.HoldsNames() && !c.Knows(k, o.Namespace()) {
@@ -60,7 +60,7 @@ func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
 	return true, true
 }
 
-// AllRead reports whether all objects are known that may be owners on record, of every cluster.
+// AllRead reports whether all possible registered owners, of every cluster, are known.
 func AllRead(in *api.Objects) bool {
 	return !in.Expecting && !in.Unsure && len(in.Awaited) == 0 && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool {
 		for k, l := range c.Listings {
@@ -72,14 +72,14 @@ func AllRead(in *api.Objects) bool {
 	})
 }
 
-// Lines are the lines of the registry whose objects cannot be read now. They are immutable.
+// Lines are the registry lines whose objects cannot be read now. They are immutable.
 type Lines struct {
-	// Hosts are the contenders that stand for the owners of hosts, Zones the owners of Zones by their origins.
+	// Hosts are the stand-in contenders for the owners of hosts, Zones the owners of Zones by origin.
 	Hosts tree.Map[*endpoint.Contender]
 	Zones map[string]api.Owner
 }
 
-// Reread is a contender of Lines.Hosts that has come, gone, or changed; nil for none.
+// Reread is a contender of Lines.Hosts that came, went, or changed; nil for none.
 type Reread struct{ Was, Now *endpoint.Contender }
 
 // FindLines returns the lines of in whose objects cannot be read now.
@@ -99,8 +99,8 @@ func FindLines(in *api.Objects) Lines {
 	return Lines{hosts.Map(), zones}
 }
 
-// After returns the lines of in where l are those of the objects before, with as much read, and what differs in Hosts. Zones are
-// what they were: see ZonesAfter.
+// After returns the lines of in, and the differences in Hosts. l are the lines of the objects before, read equally far. Zones stay as they
+// were: see ZonesAfter.
 func (l Lines) After(in *api.Objects) (next Lines, differing []Reread) {
 	if len(in.AcquiredChanged) == 0 {
 		return l, nil
@@ -125,7 +125,7 @@ func (l Lines) After(in *api.Objects) (next Lines, differing []Reread) {
 	return Lines{hosts.Map(), l.Zones}, differing
 }
 
-// ZonesAfter returns Lines.Zones of in, where l are the lines of the objects before.
+// ZonesAfter returns Lines.Zones of in; l are the lines of the objects before.
 func (l Lines) ZonesAfter(in *api.Objects) map[string]api.Owner {
 	zones := maps.Clone(l.Zones)
 	for _, key := range in.AcquiredChanged {
@@ -143,8 +143,8 @@ func sameMeta(a, b *api.Meta) bool {
 	return a.Cluster == b.Cluster && a.Name == b.Name && a.UID == b.UID && a.Apart == b.Apart
 }
 
-// standIn returns the contender that stands for the owner of a host until it can be read: it is the owner like any other, and its
-// host is SERVFAIL (rule 5.4).
+// standIn returns the contender that stands for the owner of a host until it can be read. It counts as the owner, and its host is SERVFAIL
+// (rule 5.4).
 func standIn(in *api.Objects, host string, line api.Owner) *endpoint.Contender {
 	m := in.MetaOf(line)
 	return &endpoint.Contender{
