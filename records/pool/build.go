@@ -13,48 +13,45 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Builder makes the names of one group of contenders after the other. The caller fills in the functions, and Names.
+// Builder makes the names of one contender group at a time. The caller sets the functions, and Names.
 type Builder struct {
 	// Zone returns the options of the zone that a name lies in, nil for none.
 	Zone func(name string) *endpoint.ZoneOptions
-	// Static reports whether the zone itself has data at the name.
+	// Static reports whether the zone has data of its own at the name.
 	Static func(name string) bool
-	// Names has what Build makes.
+	// Names is Build's result.
 	Names map[string]Steered
-	// Notes are on contenders that are served; nil for none.
+	// Notes are on served contenders; nil for none.
 	Notes map[*endpoint.Contender][]api.Condition
-	// Dropped is how many endpoints of a contender are not served for those of others; nil for none.
+	// Dropped counts a contender's endpoints that give way to others'; nil for none.
 	Dropped map[*endpoint.Contender]int
-	// Watch has a target checked for the names that are being made, and returns
-	// its cell: see CheckEdit.Watch.
+	// Watch has a target checked for the names being made, and returns its cell: see
+	// CheckEdit.Watch.
 	Watch func(t *health.Target, was func() *health.Target) *health.Cell
-	// Before returns the objects of a cluster that the snapshot before was made of;
-	// nil for none.
+	// Before returns a cluster's objects in the snapshot before; nil for none.
 	Before func(cluster string) *api.Cluster
-	// ProbesOff is true if nothing is checked here: what the probes' status
-	// says counts (rule 4.1).
+	// ProbesOff is true if nothing is checked here: the probes' status counts (rule 4.1).
 	ProbesOff bool
-	// Unlocated is true if nothing finds clients.
+	// Unlocated is true if no locator is configured.
 	Unlocated bool
 	// Probes returns the probes of a cluster.
 	Probes func(cluster string) ProbeIndex
-	// Overrides are the operator's own words.
+	// Overrides are the operator's.
 	Overrides *api.Overrides
-	// Secret returns a Secret of a cluster by its namespace/name, nil if it is not
-	// known.
+	// Secret returns a cluster's Secret by namespace/name, nil if unknown.
 	Secret func(cluster, name string) *api.Secret
-	// NoSecrets reports whether the Corefile has none read of a cluster.
+	// NoSecrets reports whether the Corefile turns off Secrets for a cluster.
 	NoSecrets func(cluster string) bool
 	expansion expansion
 	groups    map[string]Group // by their codes
-	// expected are the status codes of the check that was looked at last, as text.
+	// expected are the status codes of the last check, as text.
 	expected struct {
 		of   *api.HealthCheck
 		text string
 	}
 }
 
-// note tells a contender that is served something about it, once.
+// note adds a note to a served contender, once.
 func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any) {
 	if b.Notes == nil {
 		b.Notes = make(map[*endpoint.Contender][]api.Condition)
@@ -64,8 +61,8 @@ func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any
 	}
 }
 
-// Build puts the names of the served contenders on H' and *.H', which are in the order of precedence, into b.Names. The names at and
-// below klb.H' are those of H' where it has a chain; *.H' is answered flat then, unless it has the same one (rule 2.8).
+// Build puts the names of the served contenders on H' and *.H', given in the order of precedence, into b.Names. The names at and below
+// klb.H' belong to H' if it has a chain; *.H' is then answered flat, unless it has the same chain (rule 2.8).
 func (b *Builder) Build(contenders []*endpoint.Contender) {
 	var readable [][]*endpoint.Contender // by host, H' first
 	var unread []*endpoint.Contender
@@ -97,7 +94,7 @@ func (b *Builder) Build(contenders []*endpoint.Contender) {
 
 func isUnread(c *endpoint.Contender) bool { return c.Unread }
 
-// noteUnchecked tells those whose check never begins, for want of a name to ask for (rule 4.2).
+// noteUnchecked adds a note where a check never begins because it has no host name to send (rule 4.2).
 func (b *Builder) noteUnchecked(on []*endpoint.Contender) {
 	for _, c := range on {
 		if c.Check() != nil && !c.Checked() && !b.ProbesOff {
@@ -108,8 +105,8 @@ func (b *Builder) noteUnchecked(on []*endpoint.Contender) {
 	}
 }
 
-// unread puts the names of an owner that cannot be read into b.Names, where others that share the host have none: the
-// host, and what its chain may have, unless that is the chain of H' (rule 2.8).
+// unread puts the names of an unreadable owner into b.Names, unless others that share the host have them: the host, and its possible chain,
+// unless that is the chain of H' (rule 2.8).
 func (b *Builder) unread(c *endpoint.Contender) {
 	names, klb := []string{c.Host}, endpoint.KLB+rdata.Base(c.Host)
 	data, known := b.Names[klb]
@@ -124,8 +121,7 @@ func (b *Builder) unread(c *endpoint.Contender) {
 	}
 }
 
-// host makes the names of the contenders on one host, the owner first. With apart, the names at and below klb.H' are
-// another's.
+// host makes the names of one host's contenders, the owner first. With apart, the names at and below klb.H' belong to another host.
 func (b *Builder) host(on []*endpoint.Contender, apart bool) {
 	usable, h := on, rdata.Base(on[0].Host)
 	if slices.ContainsFunc(on, (*endpoint.Contender).Empty) {
@@ -151,7 +147,7 @@ func (b *Builder) host(on []*endpoint.Contender, apart bool) {
 	}
 }
 
-// sameChain reports whether the contenders on N and those on *.N have one owner and one chain, that of klb.N.
+// sameChain reports whether the contenders on N and *.N have one owner and share the chain klb.N.
 func sameChain(on, wild []*endpoint.Contender) bool {
 	same := func(e, o *endpoint.Endpoint) bool { return e.Name == o.Name && e.SetID == o.SetID && e.Same(o) }
 	return slices.EqualFunc(on, wild, func(c, w *endpoint.Contender) bool {
@@ -159,7 +155,7 @@ func sameChain(on, wild []*endpoint.Contender) bool {
 	})
 }
 
-// simple puts the addresses of contenders that choose nothing at their host, or the first hostname (rules 1.7 and 2.2).
+// simple puts the addresses, or the first hostname, of contenders without a choice at their host (rules 1.7 and 2.2).
 func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var v4, v6 addressList
 	var hostnames []owned
@@ -194,7 +190,7 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
 		if !(host == zone.Origin || b.Static(host)) || b.resolvable(first.contender, host, first.Target, zone) {
 			set.RRs = []dns.RR{rdata.CNAME(host, first.TTL, first.Target)}
-			if cells := b.Cells(first.contender, first.Target, b.Word(first.contender)); cells != (Cells{}) { // its state is told
+			if cells := b.Cells(first.contender, first.Target, b.Word(first.contender)); cells != (Cells{}) { // its state is reported
 				set.Cells = []Cells{cells}
 			}
 		}
@@ -208,8 +204,8 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	b.Names[host] = Steered{Owner: contenders[0], Data: set}
 }
 
-// resolvable reports whether a contender's hostname at a name that cannot hold a CNAME can be
-// resolved here; where not, it says so (rule 2.7).
+// resolvable reports whether we can resolve a contender's hostname at a name that cannot hold a
+// CNAME; it adds a note if not (rule 2.7).
 func (b *Builder) resolvable(c *endpoint.Contender, name, hostname string, zone *endpoint.ZoneOptions) bool {
 	if b.Zone(hostname) != nil {
 		return true

@@ -6,42 +6,42 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// Cells are the health cells of one address: the override of its Gateway, the result of its own check, and those of the probes
-// that have joined it (rule 4.10). Each is nil if there is none.
+// Cells are the health cells of one address: its Gateway's override, its own check, and the probes that joined it (rule 4.10). Each is nil
+// if there is none.
 type Cells struct {
 	Gateway, Check *health.Cell
 	joined         *joined
 }
 
-// joined are the cells of probes. Cells can be compared, as a slice cannot.
+// joined are the cells of probes, behind a pointer: Cells must be comparable.
 type joined struct{ cells []*health.Cell }
 
-// MaxJoined is how many probes can join at one address: each costs every query for it.
+// MaxJoined bounds the probes that join at one address: every query for it reads each.
 const MaxJoined = 16
 
-// Class returns the class that the address is in by itself (rule 4.6). It reads each cell once.
+// Class returns the address's own class (rule 4.6). It reads each cell once.
 func (c Cells) Class() Class { return c.classIf(false) }
 
-// classIf returns the class of the address where the member that has it may be drained.
+// classIf returns the address's class if its member is drained or not.
 func (c Cells) classIf(drained bool) Class {
 	word := c.Gateway.Load()
 	state, forced := c.stateUnder(word)
 	return classOf(state, forced, drained || word.Drained())
 }
 
-// meant returns the class of the address whatever checks have found. So it follows from the objects and the operator's words alone, and all
-// servers transfer the same under one serial.
+// meant returns the address's class regardless of checks. It follows from objects and overrides alone, so that all servers transfer the
+// same under one serial.
 func (c Cells) meant(drained bool) Class {
 	word := c.Gateway.Load()
 	_, forced := c.stateUnder(word)
 	return classOf(health.Up, forced, drained || word.Drained())
 }
 
-// State returns the state of the address, and whether it is forced down.
+// State returns the address's state, and whether it is forced down.
 func (c Cells) State() (state health.State, forcedDown bool) { return c.stateUnder(c.Gateway.Load()) }
 
-// stateUnder returns what State does, where word is said of the Gateway. The operator's word on the address goes first, then that
-// on the Gateway, then the worst of what is found (rule 4.5).
+// stateUnder is State with word for the Gateway. An override of the address comes first, then one of the Gateway, then the worst check
+// result (rule 4.5).
 func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool) {
 	check := c.Check.Load()
 	for _, o := range [...]health.Override{check.Override(), word.Override()} {
@@ -62,7 +62,7 @@ func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool
 	return worst, false
 }
 
-// Checks returns the cells of the checks of the address.
+// Checks returns the cells of the address's checks.
 func (c Cells) Checks() (all []*health.Cell) {
 	if c.Check != nil {
 		all = append(all, c.Check)
@@ -73,8 +73,8 @@ func (c Cells) Checks() (all []*health.Cell) {
 	return all
 }
 
-// Unchecked reports whether no check has found anything of the address, and nobody says that it is up: none is wanted, none may go
-// there, or the first has not ended.
+// Unchecked reports whether no check has a result for the address, and no override says that it is up: none is wanted, none is allowed, or
+// the first has not ended.
 func (c Cells) Unchecked() bool {
 	if c.Gateway.Load().Override() == health.ForceUp {
 		return false
@@ -85,13 +85,13 @@ func (c Cells) Unchecked() bool {
 	})
 }
 
-// Forbidden reports whether there are checks of the address, and none may go there (rule 4.9).
+// Forbidden reports whether the address has checks that are not allowed to run (rule 4.9).
 func (c Cells) Forbidden() bool {
 	all := c.Checks()
 	return len(all) > 0 && !slices.ContainsFunc(all, func(cell *health.Cell) bool { return cell.Load().Reason() != health.Forbidden })
 }
 
-// With returns c with what o says of the same address: of two Gateways the better word counts, and of checks all do.
+// With returns c combined with o, for the same address: the better of two Gateways' words counts, and all checks do.
 func (c Cells) With(o Cells) Cells {
 	c.Gateway = better(c.Gateway, o.Gateway)
 	if o.Check == nil && o.joined == nil {
@@ -116,7 +116,7 @@ func (c Cells) With(o Cells) Cells {
 	return c
 }
 
-// better returns the cell of two Gateways that says the better of them: a where both say as much.
+// better returns the better of two Gateways' cells; a if they are equal.
 func better(a, b *health.Cell) *health.Cell {
 	if (Cells{Gateway: b}).Class() < (Cells{Gateway: a}).Class() {
 		return b
@@ -124,11 +124,11 @@ func better(a, b *health.Cell) *health.Cell {
 	return a
 }
 
-// Aggregate returns the state of a member whose addresses have these cells, of which the first v4 are IPv4: up while at
-// least half of them are, and unknown at best where all of one family are down (rule 4.5). It is forced down where all are.
+// Aggregate returns the state of a member from its addresses' cells, of which the first v4 are IPv4: up if at least half are up, but at
+// best unknown if all of one family are down (rule 4.5). It is forced down if all are.
 func Aggregate(addresses []Cells, v4 int) (state health.State, forcedDown bool) {
 	var up, unknown, forced int
-	alive := [2]bool{v4 == 0, v4 == len(addresses)} // by family; one that there is nothing of has nothing down
+	alive := [2]bool{v4 == 0, v4 == len(addresses)} // by family; a family without addresses is not down
 	for i, c := range addresses {
 		state, force := c.State()
 		switch {
@@ -157,12 +157,12 @@ func Aggregate(addresses []Cells, v4 int) (state health.State, forcedDown bool) 
 	}
 }
 
-// words are the cells that wordOf returns. Nobody writes to them.
+// words are the cells that wordOf returns. They are read-only.
 var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 	for o := health.NoOverride; o <= health.ForceDown; o++ {
 		for down := range cells[o] {
 			if o == health.NoOverride && down == 0 {
-				continue // nothing is said
+				continue // no word
 			}
 			c := new(health.Cell)
 			if down == 1 {
@@ -175,8 +175,7 @@ var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 	return cells
 }()
 
-// wordOf returns the cell of what the operator says, and of whether an object says besides that it is down; nil if nothing
-// is said.
+// wordOf returns the cell for an override and for whether an object also says that the address is down; nil for neither.
 func wordOf(o health.Override, down bool) *health.Cell {
 	if down {
 		return words[o][1]

@@ -11,10 +11,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Word returns the cell of what is said of the contender's Gateway before any check: an override, then that it is not programmed
-// (rules 1.4 and 4.5); nil for neither.
+// Word returns the cell of what overrides checks on the contender's Gateway: an override, else that it is not programmed (rules 1.4 and
+// 4.5); nil for neither.
 func (b *Builder) Word(c *endpoint.Contender) *health.Cell {
-	// Of two annotations the stricter counts; what the operator of this server says goes before both.
+	// The stricter of two annotations counts; the overrides of this server come before both.
 	word := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))
 	if o, ok := health.ParseOverride(b.Overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
 		word = o
@@ -22,7 +22,7 @@ func (b *Builder) Word(c *endpoint.Contender) *health.Cell {
 	return wordOf(word, c.Gateway.Programmed == api.ConditionFalse)
 }
 
-// annotationOverride is the operator's word about a Gateway, or about all that a policy publishes.
+// annotationOverride overrides the health of a Gateway, or of everything that a policy publishes.
 const annotationOverride = "kuadrant.io/health-override"
 
 // fallbackOf returns how far answers for the contender's host may be from the client.
@@ -31,7 +31,7 @@ func fallbackOf(c *endpoint.Contender) Fallback {
 	return f
 }
 
-// NoteAnnotations reports annotations with values that mean nothing, and checks that cannot be used.
+// NoteAnnotations adds notes on annotations with unknown values, and checks that cannot be used.
 func NoteAnnotations(t *endpoint.Target) {
 	if t.Gateway == nil {
 		return
@@ -59,17 +59,16 @@ func NoteAnnotations(t *endpoint.Target) {
 	}
 }
 
-// maxValue is how many octets of an annotation a message has at the most: one may have 256 KiB.
+// maxValue bounds an annotation's octets in a message: it may have 256 KiB.
 const maxValue = 64
 
-// overrideOf returns what annotations say.
+// overrideOf returns the override in annotations.
 func overrideOf(annotations map[string]string) health.Override {
 	o, _ := health.ParseOverride(annotations[annotationOverride])
 	return o
 }
 
-// Cells returns the cells that say whether one address or hostname of a contender works, and has it checked. word is that on
-// the Gateway.
+// Cells returns the health cells of one address or hostname of a contender, and has it checked. word is the Gateway's cell.
 func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell) Cells {
 	cells := Cells{Gateway: word}
 	if !b.Probed(c) {
@@ -81,12 +80,12 @@ func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell
 	}
 	cells.joined = b.join(c, address, cells.Check)
 	if o, ok := health.ParseOverride(b.Overrides.Target(address)); ok {
-		cells.Check, cells.joined = wordOf(o, false), nil // the checks go on beneath it
+		cells.Check, cells.joined = wordOf(o, false), nil // checks continue beneath the override
 	}
 	return cells
 }
 
-// sourceOf returns the contender's object as members have it.
+// sourceOf returns the contender's object as the source of members.
 func sourceOf(c *endpoint.Contender) Source {
 	of := Source{Object: c.By, Kind: c.Kind, Check: c.Check()}
 	if c.Kind == api.KindDNSPolicy {
@@ -95,19 +94,18 @@ func sourceOf(c *endpoint.Contender) Source {
 	return of
 }
 
-// TargetOf returns what is checked of one address of the contender (rule 4.2) under a version of its policy, without its
-// cell.
+// TargetOf returns the check target for one address of the contender (rule 4.2) under a version of its policy, without its cell.
 func (b *Builder) TargetOf(c *endpoint.Contender, policy *api.DNSPolicy, address string) *health.Target {
 	h := policy.HealthCheck
 	return b.target(h, &policy.Meta, address, hostOf(c, policy), c.Secure(h.Port))
 }
 
-// hostOf returns the host that a check of the contender asks for under a version of its policy.
+// hostOf returns the host that a contender's check sends under a version of its policy.
 func hostOf(c *endpoint.Contender, policy *api.DNSPolicy) string {
 	return cmp.Or(policy.HealthCheck.Host, endpoint.TrimDot(c.Host))
 }
 
-// targetBefore returns what the contender's object had checked before its last change; nil for nothing.
+// targetBefore returns the target that the contender's object checked before its last change; nil for none.
 func (b *Builder) targetBefore(c *endpoint.Contender, address string) *health.Target {
 	in := b.Before(c.By.Cluster)
 	if in == nil {
@@ -127,7 +125,7 @@ func (b *Builder) targetBefore(c *endpoint.Contender, address string) *health.Ta
 	return b.TargetOf(c, p, address)
 }
 
-// CheckText says what is to be checked, and how; "" for nothing.
+// CheckText describes a health check; "" for none.
 func CheckText(h *api.HealthCheck) string {
 	if h == nil {
 		return ""
@@ -149,8 +147,8 @@ func CheckText(h *api.HealthCheck) string {
 	return text + ", " + terms.Text()
 }
 
-// target returns what an object, a policy or a probe, has checked at an address, without its cell. secure reports whether
-// gRPC speaks TLS there.
+// target returns the check target of an object, a policy or a probe, at an address, without its cell. secure reports whether gRPC speaks
+// TLS there.
 func (b *Builder) target(h *api.HealthCheck, of *api.Meta, address, host string, secure bool) *health.Target {
 	t := &health.Target{
 		Check: health.Check{
@@ -176,7 +174,7 @@ func (b *Builder) target(h *api.HealthCheck, of *api.Meta, address, host string,
 
 var protocols = [...]health.Protocol{api.HTTP: health.HTTP, api.HTTPS: health.HTTPS, api.TCP: health.TCP, api.GRPC: health.GRPC}
 
-// codes returns the list of expected status codes as text, one piece of memory for the targets of one policy.
+// codes returns the expected status codes as text, shared by the targets of one policy.
 func (b *Builder) codes(h *api.HealthCheck) string {
 	if b.expected.of == nil || b.expected.of != h {
 		b.expected.of, b.expected.text = h, codesText(h)
@@ -184,12 +182,12 @@ func (b *Builder) codes(h *api.HealthCheck) string {
 	return b.expected.text
 }
 
-// termsOf returns how often is checked, and what counts. codes are the expected ones.
+// termsOf returns a check's interval and thresholds. codes are the expected status codes.
 func termsOf(h *api.HealthCheck, codes string) health.Terms {
 	return health.Terms{Interval: h.Interval, Timeout: h.Timeout, FailureThreshold: h.FailureThreshold, SuccessThreshold: h.SuccessThreshold, Expected: codes}
 }
 
-// codesText returns the list of expected status codes as text.
+// codesText returns the expected status codes as text.
 func codesText(h *api.HealthCheck) string {
 	all := make([]string, len(h.Expected))
 	for i, code := range h.Expected {

@@ -7,26 +7,24 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// watched is a target with who has it checked.
+// watched is a target with its users.
 type watched struct {
-	key    string // one piece of memory for all who hold it
+	key    string // one string for all holders
 	target *health.Target
 	users  users
-	// generation is that of the snapshot for which it was made: its edit alone may
-	// change it.
+	// generation is the snapshot's for which it was made: only that snapshot's edit may change it.
 	generation uint32
 }
 
-// Checks are the targets that a snapshot has checked, by health.Target.Key. It is
-// immutable but for the targets' cells.
+// Checks are a snapshot's check targets, by health.Target.Key. It is immutable except for the
+// targets' cells.
 type Checks struct {
 	all tree.Map[*watched]
-	// changed are the keys that differ from those of the snapshot before; nil
-	// where any may.
+	// changed are the keys that differ from the snapshot before; nil if any may.
 	changed []string
 }
 
-// Get returns the target of that key.
+// Get returns the target with that key.
 func (c *Checks) Get(key string) (*health.Target, bool) {
 	w, ok := c.all.Get(key)
 	if !ok {
@@ -35,8 +33,7 @@ func (c *Checks) Get(key string) (*health.Target, bool) {
 	return w.target, true
 }
 
-// Users yields the groups of names that have a target checked, some of them more
-// than once, in no order.
+// Users yields the groups of names that use a target, some more than once, in no order.
 func (c *Checks) Users(key string) iter.Seq[string] {
 	w, ok := c.all.Get(key)
 	if !ok {
@@ -59,11 +56,11 @@ func (c *Checks) All() iter.Seq2[string, *health.Target] {
 // Len returns how many targets there are.
 func (c *Checks) Len() int { return c.all.Len() }
 
-// Changed returns the keys that differ from those of the snapshot that this one
-// was compiled from; nil if any may. The caller must not change the slice.
+// Changed returns the keys that differ from the snapshot that this one was compiled from; nil if
+// any may. The caller must not change the slice.
 func (c *Checks) Changed() []string { return c.changed }
 
-// SameCells reports whether the targets that are in both have the same cells.
+// SameCells reports whether the targets in both have the same cells.
 func (c *Checks) SameCells(o *Checks) bool {
 	for key, w := range c.all.All() {
 		if other, ok := o.Get(key); ok && other.Cell != w.target.Cell {
@@ -75,32 +72,31 @@ func (c *Checks) SameCells(o *Checks) bool {
 
 // CheckEdit is the next version of Checks.
 type CheckEdit struct {
-	before Checks // those of the snapshot before, whose cells stay
+	before Checks // the snapshot before's, whose cells stay
 	edit   *tree.Edit[*watched]
 	// touched are the keys that came or went.
 	touched map[string]struct{}
-	// user has checked what is watched from now on; Used are the keys of that, once
-	// for each use.
+	// user is the user of what is watched from now on; Used are its keys, once for each use.
 	user string
 	Used []string
-	// generation is that of the snapshot that the edit is for.
+	// generation is that of the edit's snapshot.
 	generation uint32
 	restored   map[string]health.State // Options.Health
 }
 
-// Edit begins the next version of c, for the snapshot of a generation. Targets that last has keep their cells; restored has
-// what is known of others, by their keys.
+// Edit begins the next version of c, for the snapshot of a generation. Targets in last keep their cells; restored has the known states of
+// others, by key.
 func (c *Checks) Edit(last Checks, generation uint32, restored map[string]health.State) *CheckEdit {
 	return &CheckEdit{before: last, edit: c.all.Edit(), touched: make(map[string]struct{}), generation: generation, restored: restored}
 }
 
-// Begin makes user the one that has the next targets checked.
+// Begin sets the user of the next targets.
 func (e *CheckEdit) Begin(user string) { e.user, e.Used = user, nil }
 
-// Watch has t checked, and returns its cell. A target that was checked before
-// keeps its cell, with other headers too; one whose terms alone are new begins with
-// what its owner knew under the others (rule 4.7): was is what the same object had
-// checked there before, nil for nothing. It is called where that matters.
+// Watch has t checked, and returns its cell. A target that was checked before keeps its cell, even
+// with other headers. If only its terms are new, it begins with what its owner knew under the old
+// ones (rule 4.7): was, called only if that matters, returns what the same object checked there
+// before, nil for nothing.
 func (e *CheckEdit) Watch(t *health.Target, was func() *health.Target) *health.Cell {
 	key := t.Key()
 	w, ok := e.edit.Get(key)
@@ -127,13 +123,13 @@ func (e *CheckEdit) Watch(t *health.Target, was func() *health.Target) *health.C
 	return w.target.Cell
 }
 
-// touch puts w in place, as one that differs from the one before.
+// touch stores w, as different from the version before.
 func (e *CheckEdit) touch(w *watched) {
 	e.edit.Set(w.key, w)
 	e.touched[w.key] = struct{}{}
 }
 
-// own returns w as one that may be changed.
+// own returns a version of w that may be changed.
 func (e *CheckEdit) own(w *watched) *watched {
 	if w.generation != e.generation {
 		w = &watched{w.key, w.target, w.users.copied(), e.generation}
@@ -142,8 +138,8 @@ func (e *CheckEdit) own(w *watched) *watched {
 	return w
 }
 
-// known returns what was has found, where it asked the same as t under other terms.
-// What others have found says nothing: their terms may be such that nothing is up.
+// known returns was's result if it made the same request as t under other terms. Other objects'
+// results do not count: their terms may be such that nothing is up.
 func (e *CheckEdit) known(t, was *health.Target) health.Word {
 	if was == nil || was.Check != t.Check || was.Expected != t.Expected {
 		return 0
@@ -166,7 +162,7 @@ func (e *CheckEdit) Release(user string, keys []string) {
 	}
 }
 
-// Finish returns the edited checks; anew has all of them count as changed.
+// Finish returns the edited checks; with anew, all count as changed.
 func (e *CheckEdit) Finish(anew bool) Checks {
 	c := Checks{all: e.edit.Map()}
 	if anew {

@@ -6,12 +6,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// Class says how good the members are that an answer was chosen from. Lower is better; the classes from WeightedDown on are
-// the fail-open (rule 4.6).
+// Class says how good the members are that an answer was chosen from. Lower is better; the classes from WeightedDown on mean failing open
+// (rule 4.6).
 type Class uint8
 
-// The classes. Up and unknown are one class of rule 4.6: of two such members the nearer one is taken, and an unknown one
-// after those as near that are up.
+// The classes. Up and unknown are one class in rule 4.6: the nearer of two such members is taken, and at equal distance the one that is up.
 const (
 	WeightedUp Class = iota
 	WeightedUnknown
@@ -22,16 +21,16 @@ const (
 	ForcedDown
 )
 
-// classNames are the names of all, in their order.
+// classNames are the names of the classes, in order.
 var classNames = [...]string{"up", "unknown", "drained", "drained-unknown", "down", "drained-down", "forced-down"}
 
 // String returns the class as it is shown in metrics and metadata.
 func (c Class) String() string { return classNames[c] }
 
-// Unchecked is what people see of WeightedUp where no check has found anything: it counts as up, and nobody knows.
+// Unchecked is how WeightedUp is shown if no check has a result: it counts as up.
 const Unchecked = "unchecked"
 
-// Shown returns the class as people see it. unchecked is true if no check has found anything.
+// Shown returns the class as people see it. unchecked is true if no check has a result.
 func (c Class) Shown(unchecked bool) string {
 	if unchecked && c == WeightedUp {
 		return Unchecked
@@ -39,8 +38,7 @@ func (c Class) Shown(unchecked bool) string {
 	return c.String()
 }
 
-// CompareClasses compares two classes by their names: what is better is less, and what is no class is worse than all.
-// Unchecked is as good as up.
+// CompareClasses compares two class names: the better is less, and an unknown name is worst. Unchecked equals up.
 func CompareClasses(a, b string) int {
 	rank := func(name string) int {
 		if name == Unchecked {
@@ -63,7 +61,7 @@ var (
 	drainedClass  = [...]Class{DrainedUp, DrainedUnknown, DrainedDown}
 )
 
-// classOf returns the class of what is in a state.
+// classOf returns the class for a state.
 func classOf(state health.State, forcedDown, drained bool) Class {
 	switch {
 	case forcedDown:

@@ -12,8 +12,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// expansion follows the endpoints of contenders that share H' or *.H' from name to name (rules 2.4 and 6.10). A builder has
-// one, and uses its memory again for each host.
+// expansion follows the endpoints of contenders that share H' or *.H' from name to name (rules 2.4 and 6.10). A builder has one, and reuses
+// its memory for each host.
 type expansion struct {
 	b        *Builder
 	owner    *endpoint.Contender // of the host
@@ -22,9 +22,9 @@ type expansion struct {
 	apart    bool   // see View
 	checked  bool   // one of the contenders has a check
 	at       map[string]*chainName
-	names    []*chainName        // in the order of the endpoints; more stand behind them, to be used again
-	order    []*chainName        // as they were explored: a name after those that it leads to
-	open     []*chainName        // those that are being explored
+	names    []*chainName        // in the order of the endpoints; unused ones for reuse follow
+	order    []*chainName        // in the order explored: a name after those that it leads to
+	open     []*chainName        // being explored
 	distinct []path              // memory of pool
 	groups   []Group             // memory of pool
 	codes    places[string]      // memory of pool
@@ -33,7 +33,7 @@ type expansion struct {
 	hops     []dns.RR            // memory of along
 	first    places[distinction] // memory of fold
 	pairs    pairs
-	// budget is how many more ways there may be in all; telling is how many more of those that are left out are told.
+	// budget is how many more ways there may be in all; telling, how many omitted ones are still to be reported.
 	budget, telling int
 }
 
@@ -45,16 +45,16 @@ type chainName struct {
 	from    *chainName
 	several bool
 	entered bool
-	next    int // of its rows, to be explored
+	next    int // the next of its rows to explore
 	sets    places[string]
-	leaves  []leafList // its addresses, by sets
+	leaves  []leafList // its addresses, by set
 	ways    []path     // from here to addresses or hostnames
-	// seen is true if the name is a view on the choice of another.
+	// seen is true if the name is a view of another's choice.
 	seen bool
 }
 
-// expand makes the names of contenders that share h or *.h, or both; the first is the owner. With apart, it makes no name at or
-// below klb.h, and answers flat.
+// expand makes the names of contenders that share h or *.h, or both; the first is the owner. With apart, it makes no name at or below
+// klb.h, and answers flat.
 func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool) {
 	x := &b.expansion
 	x.b, x.owner, x.zone, x.host, x.apart = b, contenders[0], b.Zone(h), h, apart
@@ -63,7 +63,7 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 		x.noteGeo(c, c.Policy.DefaultGeo)
 	}
 	n := x.gather(contenders)
-	// No host leaves the other, or the names below klb, without ways.
+	// Neither host may leave the other, or the names below klb, without ways.
 	const reserves = 2
 	x.telling, x.budget = n, (maxExpand-reserves)*n
 	for _, host := range [reserves]string{h, rdata.WildcardOf(h)} {
@@ -85,7 +85,7 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 // inner reports whether the name is one of a chain, not h or *.h.
 func (c *chainName) inner(h string) bool { return rdata.Base(c.name) != h }
 
-// gather fills in the names with their rows, and returns how many endpoints there are.
+// gather collects the names with their rows, and returns how many endpoints there are.
 func (x *expansion) gather(contenders []*endpoint.Contender) (n int) {
 	if x.at == nil {
 		x.at, x.b.groups = make(map[string]*chainName), make(map[string]Group)
@@ -93,7 +93,7 @@ func (x *expansion) gather(contenders []*endpoint.Contender) (n int) {
 	clear(x.at)
 	x.names, x.order, x.room, x.hops = x.names[:0], x.order[:0], x.room[:0], x.hops[:0]
 	var seen map[*endpoint.Endpoint]struct{}
-	if len(contenders) > 1 && contenders[0].Kind != api.KindDNSPolicy { // an endpoint below klb.h is the contender's on h and on *.h
+	if len(contenders) > 1 && contenders[0].Kind != api.KindDNSPolicy { // an endpoint below klb.h belongs to the contender's h and *.h
 		seen = make(map[*endpoint.Endpoint]struct{})
 	}
 	for _, c := range contenders {
@@ -150,7 +150,7 @@ func (x *expansion) other(c *chainName) bool {
 	return !c.inner(x.host) && (c.name == x.zone.Origin || x.b.Static(c.name))
 }
 
-// build makes a name that has endpoints, and those that are views on its choice.
+// build makes a name that has endpoints, and the names that are views of its choice.
 func (x *expansion) build(c *chainName) {
 	owner, inner := c.rows[0].contender, c.inner(x.host)
 	other := x.other(c)
@@ -171,7 +171,7 @@ func (x *expansion) build(c *chainName) {
 	}
 }
 
-// plain reports whether the way is to what stands at the name itself, without a choice: addresses, or one hostname.
+// plain reports whether the way leads, without a choice, to data at the name itself: addresses, or one hostname.
 func (p *path) plain() bool {
 	if p.setID != "" || p.code != "" || p.deflt {
 		return false
@@ -179,7 +179,7 @@ func (p *path) plain() bool {
 	return p.leaf != nil && len(p.cnames) == 0 && p.weight == 1 || p.leaf == nil && len(p.cnames) == 1
 }
 
-// set returns what a plain way leads to.
+// set returns the data at the end of a plain way.
 func (p *path) set(name string, inner bool) *Set {
 	set := &Set{RRs: slices.Clone(p.cnames), Cells: p.cells, part: inner}
 	if p.leaf != nil {
@@ -192,10 +192,10 @@ func (p *path) set(name string, inner bool) *Set {
 	return set
 }
 
-// views makes the names that a choice alone leads through views on it (rule 2.4): klb.H', where one host leads there, and
-// the names of its groups. A group of which nothing is usable answers as the name of the choice does.
+// views makes the names below a choice as views of it (rule 2.4), if nothing else leads to them: klb.H', if only one host leads there, and
+// the names of its groups. A group without a usable member answers as the choice's own name does.
 func (x *expansion) views(c *chainName, p *Pool) {
-	hop, alone := 0, true // whether nothing but the choice leads to the names that its answers have in common
+	hop, alone := 0, true // whether only the choice leads to the names that all its answers share
 	for at := c; len(at.rows) == 1 && !at.rows[0].Chosen() && at.rows[0].SetID == ""; hop++ {
 		next := x.at[at.rows[0].Target]
 		if next == nil || len(next.ways) != len(c.ways) || hop+1 == maxExpand {
@@ -238,19 +238,18 @@ func (b *Builder) group(code string) Group {
 	return g
 }
 
-// place is what tells the members of a pool apart.
+// place identifies a member of a pool.
 type place struct {
 	target string
 	group  int32
 }
 
-// pool makes p the choice among the ways from a name. Where flat, answers have no chain; other is true if other data
-// stand at the name.
+// pool makes p the choice among the ways from a name. With flat, answers have no chain; other is true if other data stand at the name.
 func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	*p = Pool{Default: None, Fallback: fallbackOf(x.owner), Groups: x.groups[:0]}
 	x.codes.again()
 	x.places.again()
-	ways := x.distinct[:0] // those to one target in one group are one
+	ways := x.distinct[:0] // ways to one target in one group are merged
 	for i := range c.ways {
 		way := &c.ways[i]
 		g, found := x.codes.of(way.code)
@@ -281,7 +280,7 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	p.seal(other)
 }
 
-// noteGeo tells a contender of a geo code that matches no client; "" is none (rule 3.2).
+// noteGeo adds a note to a contender whose geo code matches no client; "" is none (rule 3.2).
 func (x *expansion) noteGeo(c *endpoint.Contender, code string) {
 	if code == "" {
 		return
@@ -291,8 +290,8 @@ func (x *expansion) noteGeo(c *endpoint.Contender, code string) {
 	}
 }
 
-// member makes what a way leads to, with its answers. With checked, a member of the choice has a check: failover must not
-// wait for the CNAMEs above it (rule 2.3).
+// member makes the end of a way, with its answers. With checked, some member of the choice has a check: failover must not wait for the
+// CNAMEs above it (rule 2.3).
 func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) Member {
 	m := Member{
 		ID: way.target(), Weight: way.weight, Of: sourceOf(way.contender), Group: group,

@@ -10,9 +10,9 @@ import (
 type Group struct {
 	Code  string // upper case; "" for members without a code
 	Class string // geo.Class of it
-	// Name is <g>.klb.H'; "" if its members have no name in common that is theirs alone.
+	// Name is <g>.klb.H'; "" if its members share no name of their own.
 	Name string
-	// level is where a client that the code matches has it in its codes; -1 where it matches nobody.
+	// level is the index of the code in a matching client's codes; -1 if it matches nobody.
 	level int
 }
 
@@ -27,14 +27,14 @@ func (g *Group) Geo() string {
 	return g.Code
 }
 
-// byGeo takes members near the client: those of the most specific code that matches, then of the default, then all others.
+// byGeo prefers members near the client: those of the most specific code that matches, then the default's, then all others.
 type byGeo struct{}
 
 func (byGeo) Place(p *Pool, m *Member, _ Class, at *geo.Codes) uint8 { return p.near(m.Group, at) }
 
 func (byGeo) Verdict() Verdict { return VerdictFarther }
 
-// How near a group can be: the indexes of the client's codes, and then these.
+// How near a group can be: an index into the client's codes, else one of these.
 const (
 	nearDefault = uint8(len(geo.Codes{}))
 	nearOther   = nearDefault + 1
@@ -51,45 +51,45 @@ func (p *Pool) near(g int32, at *geo.Codes) uint8 {
 	return nearOther
 }
 
-// Match says how a member's geo code fits the client, from the most specific on (rules 3.2 and 3.3).
+// Match says how a member's geo code fits the client, most specific first (rules 3.2 and 3.3).
 type Match string
 
-// The matches, in the order in which they are preferred.
+// The matches, in the order of preference.
 const (
 	MatchAS          Match = "as"
 	MatchSubdivision Match = "subdivision"
 	MatchCountry     Match = "country"
 	MatchContinent   Match = "continent"
-	MatchDefault     Match = "default" // of clients that match no other
+	MatchDefault     Match = "default" // the code of clients that match no other
 	MatchOther       Match = "other"   // all others
 )
 
 // Nearer reports whether m is preferred to o.
 func (m Match) Nearer(o Match) bool { return slices.Index(matches[:], m) < slices.Index(matches[:], o) }
 
-// matches are by how near a group is.
+// matches are indexed by how near a group is.
 var matches = [...]Match{
 	geo.CodeAS: MatchAS, geo.CodeSubdivision: MatchSubdivision, geo.CodeCountry: MatchCountry, geo.CodeContinent: MatchContinent,
 	nearDefault: MatchDefault, nearOther: MatchOther,
 }
 
-// Fallback says how far an answer may be from the client's geography (rule 4.6).
+// Fallback bounds how far an answer may be from the client's geography (rule 4.6).
 type Fallback uint8
 
-// AnnotationFallback is the annotation of a policy that says so.
+// AnnotationFallback is a policy's annotation with the Fallback.
 const AnnotationFallback = "kuadrant.io/geo-fallback"
 
-// The values of Fallback: how far an answer may be where nothing of the client's own geography can answer.
+// The values of Fallback: how far an answer may be if nothing of the client's own geography can answer.
 const (
 	FallbackAny     Fallback = iota // any group
 	FallbackDefault                 // the default group
 	FallbackNone                    // no other group
 )
 
-// String returns the value of the annotation that means f.
+// String returns f as in the annotation.
 func (f Fallback) String() string { return [...]string{"any", "default", "none"}[f] }
 
-// ParseFallback returns what a value of the annotation means; "" is any.
+// ParseFallback parses a value of the annotation; "" is any.
 func ParseFallback(value string) (f Fallback, ok bool) {
 	for f := range FallbackNone + 1 {
 		if value == f.String() {
@@ -99,9 +99,8 @@ func ParseFallback(value string) (f Fallback, ok bool) {
 	return FallbackAny, value == ""
 }
 
-// limit returns how far the farthest group is that the fallback allows: the client's own geography, or what stands in for
-// it where it has no candidate, whatever their health. A member that is forced down is none: it never answers while another
-// one can.
+// limit returns how far the farthest group is that the fallback permits: the client's own geography, or its substitute if that has no
+// candidate, whatever their health. A member that is forced down is no candidate: it never answers while another can.
 func (p *Pool) limit(a *Ask, only int32) uint8 {
 	nearest := nearOther
 	if p.Fallback == FallbackAny {
@@ -121,11 +120,11 @@ func (p *Pool) limit(a *Ask, only int32) uint8 {
 	return nearDefault - 1 // all groups that match
 }
 
-// Need returns what has to be known of the client for a family; 0 if the answer does not depend on it (rule 3.6).
+// Need returns what must be known of the client for a family; 0 if the answer does not depend on it (rule 3.6).
 func (p *Pool) Need(fam Family) geo.Need { return p.needs[min(fam, CNAME)] }
 
-// needOf works out what Need returns: the answer depends on the client where one that matches some group is answered from another group
-// than one that matches none. What the default's own code takes to be seen counts only where it may outdo another's.
+// needOf computes Need. The answer depends on the client if a client that matches some group gets its answer from another group than one
+// that matches none. The default's own code counts only if it may beat another's.
 func (p *Pool) needOf(fam Family) (needs geo.Need) {
 	has := make([]bool, len(p.Groups))
 	for i := range p.Members {
@@ -146,7 +145,7 @@ func (p *Pool) needOf(fam Family) (needs geo.Need) {
 	case present < 2:
 		return 0
 	case needs != 0 && p.Default >= 0 && p.Groups[p.Default].Class == geo.ClassAS:
-		return needs | geo.NeedAS // it counts more than the place (rule 3.2)
+		return needs | geo.NeedAS // it outranks the place (rule 3.2)
 	}
 	return needs
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// HeadersOf returns the namespace/name of the Secret with the additional headers of
-// a check that an object has; "" for none.
+// HeadersOf returns the namespace/name of the Secret with the additional headers of an object's
+// check; "" for none.
 func HeadersOf(h *api.HealthCheck, of *api.Meta) string {
 	if h == nil || h.HeadersSecret == "" {
 		return ""
@@ -15,7 +15,7 @@ func HeadersOf(h *api.HealthCheck, of *api.Meta) string {
 	return of.Namespace() + "/" + h.HeadersSecret
 }
 
-// values returns the headers in a Secret of a cluster, or that they are missing.
+// values returns the headers in a cluster's Secret, or that it is missing.
 func (b *Builder) values(cluster, name string) (values []health.Header, missing bool) {
 	secret := b.Secret(cluster, name)
 	if secret == nil || secret.Unlabelled || secret.Invalid != "" {
@@ -27,7 +27,7 @@ func (b *Builder) values(cluster, name string) (values []health.Header, missing 
 	return values, false
 }
 
-// noteHeaders reports that the headers of a contender's check cannot be sent.
+// noteHeaders adds a note if the headers of a contender's check cannot be sent.
 func (b *Builder) noteHeaders(c *endpoint.Contender) {
 	name := HeadersOf(c.Policy.HealthCheck, &c.Policy.Meta)
 	if name == "" || b.ProbesOff || !c.Checked() {

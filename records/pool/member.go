@@ -16,24 +16,23 @@ import (
 type Member struct {
 	// ID is the set identifier: the name of the addresses, or the hostname (rule 2.3).
 	ID     string
-	Weight uint64 // 0 if it is drained
-	Of     Source // of several the oldest
+	Weight uint64 // 0 drains it
+	Of     Source // the oldest of several
 	Group  int32  // index into Pool.Groups
 	// leaf has the addresses; nil for a hostname.
 	leaf *leaf
-	// Gateway is the Gateway's own cell: the operator's word, and Programmed. nil if nothing is said.
+	// Gateway is the Gateway's own cell: an override, and Programmed; nil for neither.
 	Gateway *health.Cell
-	// Cells say which of the addresses work, IPv4 first, or whether the hostname does; nil if nothing is checked. They
-	// have the Gateway's in them.
+	// Cells are the health cells of the addresses, IPv4 first, or of the hostname; nil if nothing is checked. They include the Gateway's.
 	Cells []Cells
-	// answers holds what is answered for each family; empty where the member lacks the family. Each begins with the CNAMEs
-	// from the pool's head to the member, if the pool has a chain.
+	// answers holds the answer for each family; empty if the member lacks the family. Each begins with the CNAMEs from the pool's head to
+	// the member, if the pool has a chain.
 	answers [numFamilies][]dns.RR
-	// cnames is how many CNAMEs come before the addresses in them.
+	// cnames is how many CNAMEs precede the addresses in them.
 	cnames int
 }
 
-// leaf is the addresses of a member: the records at their own name, of which the first v4 are IPv4.
+// leaf is the addresses of a member: the records at their own name, the first v4 of them IPv4.
 type leaf struct {
 	rrs []dns.RR
 	v4  int
@@ -51,7 +50,7 @@ func (l *leaf) addresses(name string, limit uint32) []dns.RR {
 	return all
 }
 
-// addressOf returns the address that a record of a leaf has.
+// addressOf returns the address in a record of a leaf.
 func addressOf(rr dns.RR) (a netip.Addr) {
 	switch rr := rr.(type) {
 	case *dns.A:
@@ -62,24 +61,24 @@ func addressOf(rr dns.RR) (a netip.Addr) {
 	return a
 }
 
-// Source is the object that a member is of.
+// Source is the object that a member belongs to.
 type Source struct {
 	Object *api.Meta
 	Kind   api.Kind
-	// Gateway has the addresses; nil for objects that are not about Gateways.
+	// Gateway has the addresses; nil for objects without a Gateway.
 	Gateway *api.Gateway
-	// Check is what the object wants to be checked; nil for nothing.
+	// Check is the health check that the object wants; nil for none.
 	Check *api.HealthCheck
 }
 
 // lay sets the member's answers: the CNAMEs, then its addresses at owner, with TTLs of at most limit. A hostname has the same answer for
-// every family: the chain leaves our hands. chain is true if the CNAMEs lead from the head of the pool to the member.
+// every family, because the chain leaves our zones. chain is true if the CNAMEs lead from the head of the pool to the member.
 func (m *Member) lay(cnames []dns.RR, chain bool, owner string, limit uint32) {
 	if chain {
 		m.cnames = len(cnames)
 	}
 	if m.leaf == nil || m.Len() == 0 {
-		cnames = slices.Clone(cnames) // else they are the beginning of another answer
+		cnames = slices.Clone(cnames) // they may be the start of another answer
 	}
 	m.answers[CNAME] = cnames
 	if m.leaf == nil {
@@ -95,7 +94,7 @@ func (m *Member) lay(cnames []dns.RR, chain bool, owner string, limit uint32) {
 	}
 }
 
-// Answers returns the different answers that the member has: those to A and AAAA, or the CNAMEs where it has no addresses.
+// Answers returns the member's different answers: those to A and AAAA, or the CNAMEs if it has no addresses.
 func (m *Member) Answers() [][]dns.RR {
 	if m.leaf == nil || len(m.answers[A])+len(m.answers[AAAA]) == 0 {
 		return m.answers[CNAME:]
@@ -103,7 +102,7 @@ func (m *Member) Answers() [][]dns.RR {
 	return m.answers[:CNAME]
 }
 
-// answer returns what a member is answered with for a family; where it lacks that, the CNAMEs that lead to it.
+// answer returns a member's answer for a family; if it lacks that, the CNAMEs that lead to it.
 func (m *Member) answer(fam Family) []dns.RR {
 	if fam < numFamilies && len(m.answers[fam]) > 0 {
 		return m.answers[fam]
@@ -111,7 +110,7 @@ func (m *Member) answer(fam Family) []dns.RR {
 	return m.answers[CNAME]
 }
 
-// through returns the name that the member's answers lead to after so many CNAMEs; "" for none but its hostname.
+// through returns the name that the member's answers reach after hop CNAMEs; "" if that is its hostname, or beyond it.
 func (m *Member) through(hop int) string {
 	n := m.cnames
 	if m.leaf == nil {
@@ -123,7 +122,7 @@ func (m *Member) through(hop int) string {
 	return ""
 }
 
-// any returns the answers of one family that the member has.
+// any returns the member's answer for some family that it has.
 func (m *Member) any() []dns.RR {
 	for _, rrs := range m.answers {
 		if len(rrs) > 0 && (m.leaf == nil || len(rrs) > m.cnames) {
@@ -133,7 +132,7 @@ func (m *Member) any() []dns.RR {
 	return nil
 }
 
-// TTL returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 if it is answered with neither.
+// TTL returns the TTL of the member's addresses, or of the CNAME to its hostname; 0 for neither.
 func (m *Member) TTL() uint32 {
 	if rrs := m.any(); len(rrs) > 0 {
 		return rrs[len(rrs)-1].Header().Ttl
@@ -141,7 +140,7 @@ func (m *Member) TTL() uint32 {
 	return 0
 }
 
-// Class returns the member's class at this moment.
+// Class returns the member's current class.
 func (m *Member) Class() Class {
 	if m.Gateway == nil && m.Cells == nil {
 		if m.Weight > 0 {
@@ -181,7 +180,7 @@ func (m *Member) Address(i int) string {
 	return addressOf(m.leaf.rrs[i]).String()
 }
 
-// CellsOf returns the cells that say whether the member's i-th address works.
+// CellsOf returns the health cells of the member's i-th address.
 func (m *Member) CellsOf(i int) Cells {
 	if m.Cells == nil {
 		return Cells{Gateway: m.Gateway}
@@ -189,7 +188,7 @@ func (m *Member) CellsOf(i int) Cells {
 	return m.Cells[i]
 }
 
-// Unchecked reports whether no check has found anything of any address of the member.
+// Unchecked reports whether no check has a result for any address of the member.
 func (m *Member) Unchecked() bool {
 	for i := range m.Len() {
 		if !m.CellsOf(i).Unchecked() {
@@ -199,5 +198,5 @@ func (m *Member) Unchecked() bool {
 	return true
 }
 
-// ClassOf returns the class of the member's i-th address, as it is in the member: a weight of 0 drains it.
+// ClassOf returns the class of the member's i-th address within the member: a weight of 0 drains it.
 func (m *Member) ClassOf(i int) Class { return m.CellsOf(i).classIf(m.Weight == 0) }

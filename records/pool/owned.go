@@ -9,7 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// owned is an endpoint with the contender that owns it, and also those that say the same: younger
+// owned is an endpoint with the contender that owns it, and those that publish the same: younger
 // objects, or the same one in other clusters (rule 5.6).
 type owned struct {
 	*endpoint.Endpoint
@@ -17,27 +17,27 @@ type owned struct {
 	also      []*endpoint.Contender
 }
 
-// distinction is what endpoints at one name differ in that stand beside each other.
+// distinction is the key that lets endpoints stand beside each other at one name.
 type distinction struct {
 	setID, code, target string
 	rtype               uint16
 }
 
-// fold returns the endpoints at a name that count, each once: of those with one set identifier
-// and type the oldest, and of CNAMEs that nothing tells apart the first (rule 1.7).
-// Addresses without a set identifier form RRsets together.
+// fold returns the endpoints at a name that count, each once: the oldest of those with the same set
+// identifier and type, and the first of CNAMEs that nothing distinguishes (rule 1.7). Addresses
+// without a set identifier form RRsets together.
 func (b *Builder) fold(name string, list []owned) []owned {
 	if len(list) == 1 {
-		return list // by far the most
+		return list // almost always
 	}
 	type rival struct {
 		owned
-		of int // the place of the older one in kept
+		of int // index of the older one in kept
 	}
 	var defaults []rival
 	first := &b.expansion.first
 	first.again()
-	var at []int // where the first of each is in kept
+	var at []int // index of the first of each in kept
 	kept := list[:0]
 	for _, f := range list {
 		if f.SetID == "" && f.Type != dns.TypeCNAME {
@@ -61,7 +61,7 @@ func (b *Builder) fold(name string, list []owned) []owned {
 		}
 	}
 	if len(defaults) == 0 {
-		return kept // by far the most
+		return kept // almost always
 	}
 	pairs := b.expansion.pairs.of(kept)
 	for _, f := range defaults {
@@ -69,7 +69,7 @@ func (b *Builder) fold(name string, list []owned) []owned {
 			b.yield(name, f.owned, &kept[f.of])
 			continue
 		}
-		// The older one's is the default, and this one among all others (rule 5.6).
+		// The older one is the default, and this one is among all others (rule 5.6).
 		plain := *f.Endpoint
 		plain.Geo = ""
 		kept = append(kept, owned{Endpoint: &plain, contender: f.contender})
@@ -77,8 +77,8 @@ func (b *Builder) fold(name string, list []owned) []owned {
 	return kept
 }
 
-// yield has f give way to an older endpoint at the same name, o. Where both lead to one hostname, f says
-// the rest of it, such as its weight, in vain, and its Gateway is one that it leads to all the same.
+// yield makes f give way to an older endpoint at the same name, o. If both lead to one hostname, only the rest of f, such as its weight, is
+// lost; its Gateway still counts.
 func (b *Builder) yield(name string, f owned, o *owned) {
 	beside := f.Target == o.Target && len(f.Addrs)+len(o.Addrs) == 0 && f.Geo == o.Geo
 	const conflict = "%s: the set identifier %q belongs to %s %s"
@@ -96,7 +96,7 @@ func (b *Builder) yield(name string, f owned, o *owned) {
 	}
 }
 
-// contenders yields the contenders that have the endpoint, the first one first.
+// contenders yields the contenders of the endpoint, the owner first.
 func (f *owned) contenders() iter.Seq[*endpoint.Contender] {
 	return func(yield func(*endpoint.Contender) bool) {
 		if yield(f.contender) {

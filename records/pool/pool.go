@@ -8,7 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
-// Family is what a query asks of a member.
+// Family is what a query needs of a member.
 type Family uint8
 
 // The families.
@@ -17,7 +17,7 @@ const (
 	AAAA
 	CNAME
 	numFamilies
-	Other = numFamilies // any other type: a member has the CNAMEs of its answers alone
+	Other = numFamilies // any other type: a member has only the CNAMEs of its answers
 )
 
 // types are the types of the families.
@@ -36,16 +36,15 @@ func FamilyOf(rtype uint16) (f Family, ok bool) {
 	return Other, false
 }
 
-// Pool is the choice among the members of one name. It is immutable, but for the health cells that it reads, once
-// seal has been called.
+// Pool is the choice among the members of one name. After seal it is immutable, except for the health cells that it reads.
 type Pool struct {
 	Members []Member
 	Groups  []Group
-	// Default is the group that serves clients that match no other; None where there is none.
+	// Default is the group that serves clients that match no other; None if there is none.
 	Default int32
 	// Fallback bounds how far from the client's geography a member may be.
 	Fallback Fallback
-	// needs says, for each family, what has to be known of the client.
+	// needs is what must be known of the client, for each family.
 	needs [numFamilies]geo.Need
 	// chained is true if all answers begin with the same CNAME, from a host to klb.
 	chained bool
@@ -54,24 +53,24 @@ type Pool struct {
 	Aliases bool
 }
 
-// None is the index of no group; a choice among the members of None is one among all.
+// None is the index of no group; as a restriction, it allows all members.
 const None int32 = -1
 
-// Ask is what a choice depends on, besides the pool and the health of its members.
+// Ask is the input of a choice, besides the pool and its members' health.
 type Ask struct {
 	Family Family
-	// At is what is known of the client; it may be nil if Need says that the client does not matter.
+	// At is what is known of the client; it may be nil if Need says that it does not matter.
 	At *geo.Codes
-	// Bits is the length of the client's network, which is all At; 0 if nothing is known.
+	// Bits is the length of the client's network, all of which has At; 0 if unknown.
 	Bits int
 	// Random is the source of chance: equal inputs give equal choices.
 	Random uint64
-	// Tried are members that are passed over.
+	// Tried are members to pass over.
 	Tried Tried
 }
 
-// choose makes the choice of rule 4.6 among the members of a group, or of all, and reads each health cell once; a bound on
-// how far a spill may go takes a look before. nil means that there is no candidate. What is found goes to t.
+// choose makes the choice of rule 4.6 among the members of a group, or of all. It reads each health cell once, plus once before if a bound
+// on the fallback needs it. nil means no candidate. t records the findings.
 func (p *Pool) choose(a *Ask, only int32, t *Trail) (chosen *Member, class Class) {
 	draw := lot{random: a.Random}
 	first, limit := last, p.limit(a, only)
@@ -108,16 +107,15 @@ func (p *Pool) choose(a *Ask, only int32, t *Trail) (chosen *Member, class Class
 	return chosen, class
 }
 
-// candidate reports whether the i-th member can be chosen: any of a pool that gives CNAMEs, and of others those that have
-// the family (rule 4.6).
+// candidate reports whether the i-th member can be chosen: any member of a pool that gives CNAMEs, else one that has the family (rule 4.6).
 func (p *Pool) candidate(m *Member, i int, a *Ask, only int32) bool {
 	return p.has(m, a.Family) && (only == None || m.Group == only) && !a.Tried.has(i)
 }
 
 func (p *Pool) has(m *Member, fam Family) bool { return p.Aliases || len(m.answers[fam]) > 0 }
 
-// seal works out what follows from the members and their groups. other is true if other data stand beside the pool: no
-// CNAME is given there.
+// seal computes what follows from the members and their groups. other is true if other data stand beside the pool, so that it gives no
+// CNAME.
 func (p *Pool) seal(other bool) {
 	if p.Default == None {
 		p.Default = int32(slices.IndexFunc(p.Groups, func(g Group) bool { return g.Code == "" }))
@@ -128,8 +126,7 @@ func (p *Pool) seal(other bool) {
 	}
 }
 
-// Through returns the name that all members of a group, and none of another, are reached through after so many CNAMEs; ""
-// for none.
+// Through returns the name through which all members of a group, and none of another, are reached after hop CNAMEs; "" for none.
 func (p *Pool) Through(g int32, hop int) (name string) {
 	for i := range p.Members {
 		if m := &p.Members[i]; m.Group == g && name == "" {

@@ -12,8 +12,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// ProbeIndex is a cluster's probes that can be used, by ProbeKey: there may be thousands at one address, of which a
-// contender looks at its own alone.
+// ProbeIndex has a cluster's usable probes, by ProbeKey: one address may have thousands, and a contender looks only at its own.
 type ProbeIndex = tree.Map[*api.HealthCheckProbe]
 
 // ProbeKey is the key of a probe in the index.
@@ -21,22 +20,22 @@ func ProbeKey(p *api.HealthCheckProbe) string {
 	return probePrefix(p.Namespace(), p.Address, About(p)) + p.BareName()
 }
 
-// probePrefix is how the keys of a namespace's probes of an address begin that are about one host, or about all.
+// probePrefix is the prefix of the keys of a namespace's probes of an address that are about one host, or about all.
 func probePrefix(namespace, address, about string) string {
 	return namespace + "/" + address + "/" + about + "/"
 }
 
-// About returns the host whose checks a probe is for. A controller writes one for each host, with that host's check: others at the
-// address may do well without it. "" stands for all names that publish the address: a probe by hand is for these (rule 4.10).
+// About returns the host whose checks a probe joins. A controller writes a probe for each host, with that host's check: other hosts at the
+// address may be fine without it. A user's probe is about all names that publish the address, which is "" (rule 4.10).
 func About(p *api.HealthCheckProbe) string {
 	if ByProgram(p) {
-		return strings.ReplaceAll(p.Host, "/", "\x00") // one that is Invalid may have a slash
+		return strings.ReplaceAll(p.Host, "/", "\x00") // an Invalid one may have a slash
 	}
 	return ""
 }
 
-// Meant returns what About says of the probes that may join the checks of a contender. What a controller writes repeats a check, and says
-// nothing where we check ourselves.
+// Meant returns what About returns for the probes that may join a contender's checks. Probes of controllers repeat a check, and have no
+// effect if we check ourselves.
 func (b *Builder) Meant(c *endpoint.Contender) []string {
 	if b.ProbesOff && c.Checked() {
 		return []string{hostOf(c, c.Policy), ""}
@@ -44,23 +43,23 @@ func (b *Builder) Meant(c *endpoint.Contender) []string {
 	return []string{""}
 }
 
-// ByProgram reports whether a controller has written a probe, or this server: it starts no checks
-// (rule 4.10).
+// ByProgram reports whether a controller, or this server, wrote the probe: such a probe starts no
+// checks (rule 4.10).
 func ByProgram(p *api.HealthCheckProbe) bool { return p.Controlled || p.Own() }
 
-// UsableProbe reports whether a probe can say anything: where others probe, by what its
-// status is, else by what it says to probe.
+// UsableProbe reports whether a probe can have an effect: by its status if others probe, else by
+// its spec.
 func UsableProbe(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	return p.Address != "" && !p.Deleting && (opt.ProbesOff || p.Fault == "" && p.Invalid == "" && !ByProgram(p))
 }
 
-// Probed reports whether anything may say how the contender's targets are.
+// Probed reports whether anything may determine the health of the contender's targets.
 func (b *Builder) Probed(c *endpoint.Contender) bool {
 	return c.Checked() || b.Overrides.Targets() || b.Probes(c.Policy.Cluster).Len() > 0
 }
 
-// Joining yields the probes that join the checks of one address or hostname of the
-// contender (rule 4.10).
+// Joining yields the probes that join the checks of one address or hostname of the contender (rule
+// 4.10).
 func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.HealthCheckProbe] {
 	return func(yield func(*api.HealthCheckProbe) bool) {
 		index, n := b.Probes(c.Policy.Cluster), 0
@@ -75,8 +74,8 @@ func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.H
 	}
 }
 
-// join returns the cells of the probes that join the checks of one address or
-// hostname of the contender, less own, which it has anyway; nil if none does.
+// join returns the cells of the probes that join the checks of one address or hostname of the
+// contender, without own, which it has already; nil for none.
 func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) *joined {
 	var all *joined
 	for p := range b.Joining(c, address) {
@@ -94,22 +93,20 @@ func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) 
 	return all
 }
 
-// Said returns the cell of what a probe's status says (rule 4.1); nil if that is
-// nothing, or that its target is up.
+// Said returns the cell for a probe's status (rule 4.1); nil if it has none, or its target is up.
 func (b *Builder) Said(p *api.HealthCheckProbe) *health.Cell {
 	if p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation {
-		return nil // not probed yet, or as it was before an edit: up
+		return nil // not probed yet, or not since an edit: up
 	}
 	return wordOf(health.NoOverride, true)
 }
 
-// ProbeTarget returns what a probe has checked, without its cell.
+// ProbeTarget returns a probe's check target, without its cell.
 func (b *Builder) ProbeTarget(p *api.HealthCheckProbe) *health.Target {
 	return b.target(&p.Check, &p.Meta, p.Address, p.Host, p.Check.Port == endpoint.SecurePort)
 }
 
-// ProbeTargetBefore returns what a probe had checked before its last change; nil for
-// nothing.
+// ProbeTargetBefore returns the target that a probe checked before its last change; nil for none.
 func (b *Builder) ProbeTargetBefore(p *api.HealthCheckProbe) *health.Target {
 	in := b.Before(p.Cluster)
 	if in == nil {
@@ -131,6 +128,5 @@ func Alone(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 	return err == nil && slices.ContainsFunc(opt.ProbeAllow, func(allowed netip.Prefix) bool { return allowed.Contains(addr) })
 }
 
-// ProbeUser is the user of a check that a probe has begun by itself. No group has
-// such a key.
+// ProbeUser is the user of a check that a probe starts by itself. No group has such a key.
 func ProbeUser(p *api.HealthCheckProbe) string { return "/" + p.Cluster + "/" + p.Name }

@@ -11,36 +11,34 @@ import (
 type Data interface {
 	// Inner reports whether the name is at or below klb.H' (rule 7.5).
 	Inner() bool
-	// Layout says how the answers are laid out: simple, chain or flatten; "" for the addresses at the end of a chain.
+	// Layout is the form of the answers: simple, chain or flatten; "" for the addresses at the end of a chain.
 	Layout() string
-	// Has reports whether there are answers of a family, for whatever client and health.
+	// Has reports whether some client may get an answer of the family.
 	Has(fam Family) bool
-	// Types returns the types of the records that answers begin with.
+	// Types returns the types of the first records of answers.
 	Types() []uint16
 	// AppendKnown appends the addresses that do not depend on the client.
 	AppendKnown(rrs []dns.RR) []dns.RR
-	// FailsOpen returns the codes of those clients for whom nothing is better than down at this moment; all is true where
-	// that is so for all clients.
+	// FailsOpen returns the codes of the clients for whom everything is down now; all is true if that is so for all clients.
 	FailsOpen() (codes []string, all bool)
-	// Transferred returns what a transfer has at the name, at most two RRsets (rule 7.5). alone is true if no other data
-	// stand there.
+	// Transferred returns the data at the name in a transfer, at most two RRsets (rule 7.5). alone is true if the name has no other data.
 	Transferred(name string, alone bool) [2][]dns.RR
 }
 
-// Set is the addresses of a name that are answered together: a simple host (rule 2.2), or one leaf of a chain.
+// Set is the addresses of a name that are answered together: of a simple host (rule 2.2), or of one leaf of a chain.
 type Set struct {
 	// RRs holds the A records, then the AAAA records; or one CNAME.
 	RRs []dns.RR
 	V4  int // how many of RRs are A records
-	// Cells say which of the addresses work, in order; nil if nothing is said.
+	// Cells are the health cells of the addresses, in order; nil for none.
 	Cells []Cells
 	part  bool // see View
 }
 
-// Alias reports whether the set is a CNAME: it answers every type then (RFC 1034 §3.6.2).
+// Alias reports whether the set is a CNAME, which answers every type (RFC 1034 §3.6.2).
 func (s *Set) Alias() bool { return len(s.RRs) > 0 && rdata.IsCNAME(s.RRs[0]) }
 
-// CellsOf returns the cells that say whether the i-th address works.
+// CellsOf returns the health cells of the i-th address.
 func (s *Set) CellsOf(i int) Cells {
 	if s.Cells == nil {
 		return Cells{}
@@ -48,7 +46,7 @@ func (s *Set) CellsOf(i int) Cells {
 	return s.Cells[i]
 }
 
-// Answer returns the addresses of the best state, or the CNAME. What is found goes to t.
+// Answer returns the addresses of the best state, or the CNAME. t records the findings.
 func (s *Set) Answer(fam Family, t *Trail) ([]dns.RR, Class) {
 	from, to := 0, s.V4
 	switch {
@@ -67,8 +65,8 @@ func (s *Set) Answer(fam Family, t *Trail) ([]dns.RR, Class) {
 	return best(rrs, s.Cells[from:to], t)
 }
 
-// best returns those of rrs whose cells are of the best class, and that class. It reads each cell once. Where all are of
-// one class, as they mostly are, it returns rrs itself. What is found of each goes to t.
+// best returns the records whose cells have the best class, and that class. It reads each cell once. If all have one class, which is usual,
+// it returns rrs itself. t records the findings.
 func best(rrs []dns.RR, cells []Cells, t *Trail) ([]dns.RR, Class) {
 	if len(cells) == 0 {
 		return nil, ForcedDown
@@ -83,7 +81,7 @@ func best(rrs []dns.RR, cells []Cells, t *Trail) ([]dns.RR, Class) {
 	return rrs, first
 }
 
-// bestOf is best where the first n of cells are of the class first, and the next one is of another.
+// bestOf is best if the first n of cells have the class first, and the next one another.
 func bestOf(rrs []dns.RR, cells []Cells, n int, first, next Class, t *Trail) ([]dns.RR, Class) {
 	classes := make([]Class, len(cells))
 	for i := range n {

@@ -2,7 +2,7 @@ package pool
 
 import "github.com/coredns-kuadrant/kuadrant/records/endpoint"
 
-// Steered is the steered data of one name. Where Data is nil, the name is owned but has no data (rule 1.5).
+// Steered is the steered data of one name. If Data is nil, the name has an owner but no data (rule 1.5).
 type Steered struct {
 	Owner *endpoint.Contender
 	Data  Data

@@ -8,28 +8,28 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// Trail takes down what a Set or a View finds while it makes an answer. Nothing is found out a second time for it. It is
-// nil but for Explain; its methods do nothing then.
+// Trail records what a Set or a View finds while it makes an answer. Nothing is computed again. It is nil except for Explain; its methods
+// then do nothing.
 type Trail struct {
-	// View is what is asked, nil for a Set, and Ask is what for.
+	// View is the view asked, nil for a Set; Ask is its input.
 	View *View
 	Ask  Ask
 	// Draws are the choices, in order: the last one counts.
 	Draws []*Draw
-	// Judged is what was found of the addresses of the set, or of the member that was chosen.
+	// Judged has the findings on the addresses of the set, or of the chosen member.
 	Judged Judged
 }
 
-// Judged is what was found of addresses that stand together, or of a hostname.
+// Judged has the findings on addresses that stand together, or on a hostname.
 type Judged struct {
 	RRs     []dns.RR
-	cells   []Cells      // nil if nothing is said of them but of
-	gateway *health.Cell // where they are from
-	classes []Class      // nil if all are of the class lowest
+	cells   []Cells      // nil if there are none except for
+	gateway *health.Cell // their Gateway's cell
+	classes []Class      // nil if all have the class lowest
 	lowest  Class
 }
 
-// Of returns what was found of the i-th address, and whether it is answered.
+// Of returns the finding on the i-th address, and whether it is answered.
 func (j *Judged) Of(i int) (cells Cells, class Class, answered bool) {
 	cells, class = Cells{Gateway: j.gateway}, j.lowest
 	if j.cells != nil {
@@ -41,7 +41,7 @@ func (j *Judged) Of(i int) (cells Cells, class Class, answered bool) {
 	return cells, class, class == j.lowest
 }
 
-// judge takes down what was found of addresses.
+// judge records the findings on addresses.
 func (t *Trail) judge(j Judged) {
 	if t != nil {
 		t.Judged = j
@@ -52,17 +52,17 @@ func (t *Trail) judge(j Judged) {
 type Draw struct {
 	pool    *Pool
 	ask     Ask
-	only    int32   // the group that it was limited to
-	classes []Class // by member; unseen where it was passed over
+	only    int32   // the group to choose from
+	classes []Class // by member; unseen if passed over
 	chosen  *Member // nil for none
-	rank    rank    // of the chosen one
-	total   uint64  // the shares of all of that rank
+	rank    rank    // of the chosen member
+	total   uint64  // of all members of that rank
 }
 
-// unseen stands for the class of a member that was passed over.
+// unseen is the class of a member that was passed over.
 const unseen = ForcedDown + 1
 
-// draw begins what is taken down of a choice among the members of p.
+// draw begins the record of a choice among the members of p.
 func (t *Trail) draw(p *Pool, a *Ask, only int32) *Draw {
 	d := &Draw{pool: p, ask: *a, only: only, classes: slices.Repeat([]Class{unseen}, len(p.Members))}
 	d.ask.Tried = slices.Clone(a.Tried)
@@ -70,7 +70,7 @@ func (t *Trail) draw(p *Pool, a *Ask, only int32) *Draw {
 	return d
 }
 
-// Group returns the code of the group that the choice was limited to; "" for no limit.
+// Group returns the code of the group to choose from; "" for all.
 func (d *Draw) Group() string {
 	if d.only == None {
 		return ""
@@ -90,7 +90,7 @@ type Outcome struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// Of says what came of the i-th member.
+// Of returns the outcome for the i-th member.
 func (d *Draw) Of(i int) Outcome {
 	m, class := &d.pool.Members[i], d.classes[i]
 	o := Outcome{Match: matches[d.pool.near(m.Group, d.ask.At)]}

@@ -11,13 +11,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// meant gathers what a name's policies publish: the addresses of the lowest rank, and such hostnames, whatever checks have found.
+// meant collects what a name's policies publish regardless of checks: the addresses of the lowest rank, and such hostnames.
 type meant struct {
 	addrs ranked[netip.Addr]
 	alias ranked[string] // hostnames
 }
 
-// ranked holds the values of the lowest rank that was added; last where there are none.
+// ranked holds the values of the lowest rank added; last if there are none.
 type ranked[T any] struct {
 	rank   rank
 	values []T
@@ -68,7 +68,7 @@ func (v *View) Transferred(name string, alone bool) (sets [2][]dns.RR) {
 		}
 		at := func(i int) rank { return v.Pool.transferRank(o, o.CellsOf(i).meant(o.Weight == 0)) }
 		if o.leaf == nil {
-			// Without an answer, nobody can resolve it here.
+			// Without an answer, it cannot be resolved here.
 			if len(o.answers[CNAME]) > 0 {
 				m.alias.add(o.ID, at(0))
 			}
@@ -87,8 +87,8 @@ func newMeant() *meant {
 	return m
 }
 
-// rrsets returns what was gathered as RRsets at a name: the addresses, or a CNAME to the first hostname where there are
-// none as good, and nothing else is at the name.
+// rrsets returns the result as RRsets at a name: the addresses or, if there are none as good and nothing else is at the name, a CNAME to
+// the first hostname.
 func (m *meant) rrsets(name string, alone bool, ttl uint32) (sets [2][]dns.RR) {
 	if alone && m.alias.rank < m.addrs.rank {
 		return [2][]dns.RR{{rdata.CNAME(name, ttl, m.alias.values[0])}}

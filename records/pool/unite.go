@@ -8,13 +8,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// places numbers values in the order in which they are first asked for.
+// places numbers values in the order of their first use.
 type places[V comparable] struct {
 	list  []V
-	index map[V]int32 // nil while there are few
+	index map[V]int32 // nil while they are few
 }
 
-// fewPlaces is how many are looked at one after the other.
+// fewPlaces is up to how many values are searched linearly.
 const fewPlaces = 16
 
 // at returns the number of a value, -1 for none.
@@ -28,7 +28,7 @@ func (p *places[V]) at(v V) int32 {
 	return -1
 }
 
-// again forgets all values, and keeps the memory for others.
+// again forgets all values, and reuses the memory.
 func (p *places[V]) again() { p.list, p.index = p.list[:0], nil }
 
 // of returns the number of a value, and whether it had one.
@@ -49,18 +49,18 @@ func (p *places[V]) of(v V) (number int32, known bool) {
 	return int32(len(p.list) - 1), false
 }
 
-// addressList gathers the addresses of a name, each once.
+// addressList collects the addresses of a name, each once.
 type addressList struct {
 	places[netip.Addr]
-	ttl   uint32 // of the oldest endpoint: its owner's (rule 5.6)
+	ttl   uint32 // the oldest endpoint's: its owner's (rule 5.6)
 	cells []Cells
-	said  bool // one of cells says something
+	said  bool // one of cells is set
 }
 
-// add adds those of more that l lacks, and what is said of the others.
+// add adds the addresses of more that l lacks, and combines the cells of the others.
 func (l *addressList) add(b *Builder, c *endpoint.Contender, word *health.Cell, more []netip.Addr) {
 	probed := b.Probed(c)
-	if !probed && word == nil && l.cells == nil { // nothing is said, by far the most
+	if !probed && word == nil && l.cells == nil { // no cells, as usual
 		if len(l.list) == 0 {
 			l.list = slices.Clip(more)
 			return
@@ -85,7 +85,7 @@ func (l *addressList) add(b *Builder, c *endpoint.Contender, word *health.Cell, 
 	}
 }
 
-// all returns what is said of each address.
+// all returns the cells of each address.
 func (l *addressList) all() []Cells {
 	if len(l.cells) == len(l.list) {
 		return l.cells

@@ -7,18 +7,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// users are those that have a target checked, each with how often: the keys of groups, or
-// what ProbeUser returns. Most targets have one; some are shared by very many, where checks
-// name a host, and each of those may come and go. A users that is copied is another.
+// users are the users of a target, with their number of uses: keys of groups, or ProbeUser's. Most
+// targets have one; some are shared by very many, if checks name a host, and each of those may come
+// and go. A copy of users is independent.
 type users struct {
-	few  []string      // each once for each use, in no order; nil if they are many
+	few  []string      // once for each use, in no order; nil if there are many
 	many tree.Map[int] // uses by user
 }
 
-// fewUsers is how many uses are searched one after the other.
+// fewUsers is up to how many uses are searched linearly.
 const fewUsers = 32
 
-// copied returns u as one that may be changed.
+// copied returns a version of u that may be changed.
 func (u users) copied() users { return users{slices.Clone(u.few), u.many} }
 
 // add adds one use.
@@ -41,7 +41,7 @@ func (u *users) add(user string) {
 	u.many = edit.Map()
 }
 
-// remove takes one use away, and reports whether none is left.
+// remove removes one use, and reports whether none is left.
 func (u *users) remove(user string) (none bool) {
 	if u.many.Len() == 0 {
 		last := len(u.few) - 1
@@ -65,7 +65,7 @@ func (u *users) has(user string) bool {
 	return ok || slices.Contains(u.few, user)
 }
 
-// all yields each user, some of them more than once.
+// all yields each user, some more than once.
 func (u *users) all() iter.Seq[string] {
 	if u.many.Len() == 0 {
 		return slices.Values(u.few)

@@ -9,22 +9,22 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// View is a Pool as it is seen from one of its names.
+// View is a Pool as seen from one of its names.
 type View struct {
 	Pool *Pool
-	// Skip is how many of the leading CNAMEs of an answer stand above the name.
+	// Skip is how many of an answer's leading CNAMEs lie above the name.
 	Skip int
 	// Group restricts the choice to one group; None does not.
 	Group int32
 	// Flat is true if the answer has no chain (rule 2.4).
 	Flat bool
-	// part is true for klb.H' and what lies below it (rule 7.5).
+	// part is true for names at and below klb.H' (rule 7.5).
 	part bool
-	// Apart is true for *.H' where the names at and below klb.H' are those of another chain (rule 2.8).
+	// Apart is true for *.H' if the names at and below klb.H' belong to another chain (rule 2.8).
 	Apart bool
 }
 
-// newView returns a view of all of a new pool, without members, in one piece of memory: an answer reads both.
+// newView returns a view of all of a new pool, without members, in one allocation: an answer reads both.
 func newView() *View {
 	v := &struct {
 		View
@@ -42,15 +42,15 @@ func (v *View) Fixed(fam Family) []dns.RR {
 	return nil
 }
 
-// Choose makes the choice (rule 4.6), and returns the answer as it is given at the view's name, empty for none; m is nil
-// where there is no candidate. What is found goes to t.
+// Choose makes the choice (rule 4.6), and returns the answer at the view's name, empty for none; m is nil if there is no candidate. t
+// records the findings.
 func (v *View) Choose(a *Ask, t *Trail) (rrs []dns.RR, m *Member, class Class) {
 	if t != nil {
 		t.View, t.Ask = v, *a
 	}
 	m, class = v.Pool.choose(a, v.Group, t)
 	if v.Group != None && (m == nil || !class.Usable()) {
-		// Without a usable member the group answers as the host would (rule 2.4).
+		// Without a usable member, the group answers as the host would (rule 2.4).
 		m, class = v.Pool.choose(a, None, t)
 	}
 	if m != nil {
@@ -59,7 +59,7 @@ func (v *View) Choose(a *Ask, t *Trail) (rrs []dns.RR, m *Member, class Class) {
 	return rrs, m, class
 }
 
-// records returns the member's answer as it is given at the view's name.
+// records returns the member's answer at the view's name.
 func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
 	rrs := m.answer(fam)
 	if len(rrs) == 0 {
@@ -84,9 +84,9 @@ func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
 	switch {
 	case v.Group == None || m.Group == v.Group:
 		rrs = rrs[v.Skip:]
-	case len(rrs) < v.Skip: // addresses at the name of the choice itself, and none of the family
+	case len(rrs) < v.Skip: // addresses at the choice's own name, and none of the family
 		return nil
-	case groups[m.Group].Name == "": // no name stands for the other group
+	case groups[m.Group].Name == "": // the other group has no name
 		rrs = rrs[v.Skip-1:]
 		rrs = rdata.WithOwner(rrs, rrs[0].Header().Name, groups[v.Group].Name)
 	default:
@@ -98,7 +98,7 @@ func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
 	return rrs
 }
 
-// TTL returns the TTL of the data at the view's name; 0 for no data.
+// TTL returns the TTL of the data at the view's name; 0 if it has none.
 func (v *View) TTL() uint32 {
 	for i := range v.Pool.Members {
 		if rrs := v.Pool.Members[i].any(); len(rrs) > v.Skip {
@@ -142,11 +142,11 @@ func (v *View) AppendKnown(rrs []dns.RR) []dns.RR {
 	return append(append(rrs, v.records(m, 0, A, nil)...), v.records(m, 0, AAAA, nil)...)
 }
 
-// FailsOpen implements Data: it asks for the clients that each group is for, and for those that match none.
+// FailsOpen implements Data: it tries the clients of each group, and those that match none.
 func (v *View) FailsOpen() (codes []string, all bool) {
 	p := v.Pool
 	if !slices.ContainsFunc(p.Members, func(m Member) bool { return m.Gateway != nil || m.Cells != nil }) {
-		return nil, false // nothing is said of any: by far the most
+		return nil, false // no cells, as usual
 	}
 	all = true
 	ask := func(at *geo.Codes, code string) {

@@ -12,12 +12,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// path is one way from a name to addresses, or to a hostname elsewhere, through what objects with endpoints say (rule
-// 6.10).
+// path is one way from a name to addresses, or to a hostname elsewhere, through the endpoints of objects (rule 6.10).
 type path struct {
-	contender *endpoint.Contender // whose the addresses or the hostname are
-	cnames    []dns.RR            // from the name on
-	// end is the name that has the addresses, or the hostname; leaf is nil for that.
+	contender *endpoint.Contender // owner of the addresses or the hostname
+	cnames    []dns.RR            // from the name onwards
+	// end is the name of the addresses, or the hostname; leaf is nil for a hostname.
 	end  string
 	leaf *leaf
 	// word and cells are Gateway and Cells of the member.
@@ -26,16 +25,16 @@ type path struct {
 	// setID is the last set identifier on the way, "" for none.
 	setID  string
 	weight uint64
-	// share is that of the first CNAME among those at its name, and inner the weight among the ways from where it leads to;
-	// row tells the CNAMEs apart. They are 0 for addresses.
+	// share is the weight of the first CNAME among those at its name, inner the weight among the ways from its target; row tells the CNAMEs
+	// apart. They are 0 for addresses.
 	share, inner uint64
 	row          int
 	code         string // upper case, "" for none
-	// deflt is true if clients that match no other go this way.
+	// deflt is true if clients that match no other code go this way.
 	deflt bool
 }
 
-// target returns the set identifier of the member that the way leads to.
+// target returns the set identifier of the member at the end of the way.
 func (p *path) target() string {
 	if p.leaf != nil && len(p.cnames) == 0 && p.setID != "" {
 		return p.setID + "." // sets at one name
@@ -43,7 +42,7 @@ func (p *path) target() string {
 	return p.end
 }
 
-// unite makes p say of its hostname what another way to it says of it too. Two ways to the same addresses say the same.
+// unite merges into p the cells of another way to the same hostname. Two ways to the same addresses have the same cells.
 func (p *path) unite(o *path) {
 	if p.leaf != nil {
 		return
@@ -54,7 +53,7 @@ func (p *path) unite(o *path) {
 	p.word = better(p.word, o.word)
 }
 
-// said returns what is said of the hostname that the way leads to.
+// said returns the cells of the hostname that the way leads to.
 func (p *path) said() Cells {
 	if p.cells != nil {
 		return p.cells[0]
@@ -62,20 +61,20 @@ func (p *path) said() Cells {
 	return Cells{Gateway: p.word}
 }
 
-// probed reports whether probes have joined the checks of what the way leads to.
+// probed reports whether probes have joined the checks at the end of the way.
 func (p path) probed() bool {
 	return slices.ContainsFunc(p.cells, func(c Cells) bool { return c.joined != nil })
 }
 
-// maxExpand is how many CNAMEs are followed from one name; a chain of rule 2.3 has three. It bounds the ways from all names
-// that are made together, too: to so many for each endpoint.
+// maxExpand bounds the CNAMEs followed from one name; a chain of rule 2.3 has three. It also bounds the ways from all names made together:
+// to this many for each endpoint.
 const maxExpand = 8
 
-// maxMembers is how many members one name has at the most: a query looks at each.
+// maxMembers bounds the members of one name: a query looks at each.
 const maxMembers = 1000
 
-// explore finds the ways from a name and from all that it leads to. Those come first; a name that leads back to itself
-// leads nowhere there. It does not call itself: tenants decide how long a chain is.
+// explore finds the ways from a name and from all names that it leads to, those first; a name that leads back to itself leads nowhere
+// there. It is not recursive: tenants decide how long a chain is.
 func (x *expansion) explore(root *chainName) {
 	open := x.open[:0]
 	enter := func(c *chainName) {
@@ -102,7 +101,7 @@ func (x *expansion) explore(root *chainName) {
 	x.open = open
 }
 
-// leaf returns the addresses at the name with a set identifier; nil for none.
+// leaf returns the addresses at the name that have a set identifier; nil for none.
 func (c *chainName) leaf(setID string) *leafList {
 	if i := c.sets.at(setID); i >= 0 {
 		return &c.leaves[i]
@@ -110,7 +109,7 @@ func (c *chainName) leaf(setID string) *leafList {
 	return nil
 }
 
-// waysFrom finds the ways from a name, where those from the names that it leads to are known.
+// waysFrom finds the ways from a name; those from the names that it leads to are known.
 func (x *expansion) waysFrom(c *chainName) {
 	pairs := x.pairs.of(c.rows)
 	for i := range c.rows {
@@ -126,7 +125,7 @@ func (x *expansion) waysFrom(c *chainName) {
 		case l != nil:
 			x.b.drop(f, endpoint.ReasonDropped, "%s: "+endpoint.AddressesWin+"; dropping %s", endpoint.TrimDot(c.name), endpoint.TrimDot(f.Target))
 		case f.Geo == endpoint.AnyGeo && pairs.coded(f.Target):
-			// It says which of the others is the default.
+			// It only marks which of the others is the default.
 		default:
 			from := len(c.ways)
 			c.ways = x.along(f, f.Geo == endpoint.AnyGeo || f.Geo != "" && pairs.deflt(f.Target), c.ways)
@@ -138,13 +137,13 @@ func (x *expansion) waysFrom(c *chainName) {
 	weighOut(c.ways)
 }
 
-// pairs are the hostnames that CNAMEs at one name lead to, where one of them is for clients that match no other.
+// pairs are the hostnames that CNAMEs at one name lead to, if one of the CNAMEs is for clients that match no other.
 type pairs struct {
 	targets places[string]
-	kinds   []struct{ coded, deflt bool } // whether one for clients with a code leads there, and one for all others
+	kinds   []struct{ coded, deflt bool } // whether a CNAME for a code leads there, and one for all others
 }
 
-// of returns the hostnames that rows lead to, until the next call; none where no row is for clients that match no other.
+// of returns the hostnames that rows lead to, valid until the next call; none if no row is for clients that match no other.
 func (t *pairs) of(rows []owned) *pairs {
 	t.targets.again()
 	t.kinds = t.kinds[:0]
@@ -176,11 +175,11 @@ func (t *pairs) deflt(target string) bool {
 	return i >= 0 && t.kinds[i].deflt
 }
 
-// weighOut gives the ways from a name their weights, where several CNAMEs at the name stand for one code: each is drawn by
-// its own weight, and those behind it by theirs. All weights are up to 2^31, before and after.
+// weighOut sets the weights of the ways from a name if several CNAMEs at the name have one code: each CNAME is drawn by its own weight, and
+// the ways behind it by theirs. All weights are at most 2^31, before and after.
 func weighOut(all []path) {
 	if !forks(all) {
-		return // by far the most
+		return // almost always
 	}
 	type branch struct {
 		code string
@@ -224,8 +223,8 @@ func weighOut(all []path) {
 	}
 }
 
-// forks reports whether several CNAMEs at one name stand for one code, and one of them leads to several ways, or to one
-// with a weight of its own.
+// forks reports whether several CNAMEs at one name have one code, and one of them leads to several ways, or to one with a weight of its
+// own.
 func forks(all []path) bool {
 	deep, several := false, len(all) > fewPlaces
 	for i := range all {
@@ -236,7 +235,7 @@ func forks(all []path) bool {
 	return deep && several
 }
 
-// along adds the ways that a CNAME leads to. deflt is path.deflt.
+// along adds the ways behind a CNAME. deflt is path.deflt.
 func (x *expansion) along(f *owned, deflt bool, all []path) []path {
 	cname, code := rdata.CNAME(f.Name, f.TTL, f.Target), f.Geo
 	if code == endpoint.AnyGeo {
@@ -279,13 +278,13 @@ func (x *expansion) along(f *owned, deflt bool, all []path) []path {
 	return all
 }
 
-// full reports whether no way may be added to those of a name.
+// full reports whether a name can have no more ways.
 func (x *expansion) full(all []path) bool { return len(all) == maxMembers || x.budget <= 0 }
 
-// crowded is what the owners are told of targets that there is no room for.
+// crowded is the message to the owners of targets beyond the bound.
 const crowded = "%s leads to too many targets: serving at most %d per name, those of older objects first"
 
-// leaveOut tells the owners of targets that are not among the ways from a name, as far as telling allows.
+// leaveOut notes omitted targets for their owners, as far as telling permits.
 func (x *expansion) leaveOut(name string, rest []path) {
 	for _, p := range rest[:min(len(rest), x.telling)] {
 		x.telling--
@@ -293,7 +292,7 @@ func (x *expansion) leaveOut(name string, rest []path) {
 	}
 }
 
-// gatherLeaves finds the addresses at a name, by set identifier.
+// gatherLeaves collects the addresses at a name, by set identifier.
 func (x *expansion) gatherLeaves(c *chainName) {
 	for i := range c.rows {
 		f := &c.rows[i]
@@ -316,7 +315,7 @@ func (x *expansion) gatherLeaves(c *chainName) {
 	}
 }
 
-// leafList gathers the addresses at one name that have one set identifier.
+// leafList collects the addresses at one name with one set identifier.
 type leafList struct {
 	path
 	v4, v6 addressList
@@ -324,8 +323,8 @@ type leafList struct {
 	taken  bool // it is among the ways from the name
 }
 
-// add adds the addresses of an endpoint, with what each of its contenders has to say of them: one cluster's word and check count
-// for its own (rules 4.1 and 4.5).
+// add adds an endpoint's addresses, with the cells of each of its contenders: one cluster's word and check count for its own addresses
+// (rules 4.1 and 4.5).
 func (l *leafList) add(b *Builder, f *owned) {
 	list := &l.v4
 	if f.Type == dns.TypeAAAA {
@@ -345,19 +344,19 @@ func (l *leafList) add(b *Builder, f *owned) {
 	}
 }
 
-// done makes the way to what has been gathered.
+// done makes the way to the collected addresses.
 func (l *leafList) done() {
 	l.leaf = &leaf{append(rdata.Addresses(l.end, l.v4.ttl, l.v4.list), rdata.Addresses(l.end, l.v6.ttl, l.v6.list)...), len(l.v4.list)}
 	only := func(c Cells) bool { return c != Cells{Gateway: l.word} }
 	if !l.v4.said && !l.v6.said {
-		return // by far the most
+		return // almost always
 	}
 	if v4, v6 := l.v4.all(), l.v6.all(); slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
 		l.cells = slices.Concat(v4, v6)
 	}
 }
 
-// saidOf returns what is said of the hostname that an endpoint leads to, as a member has it.
+// saidOf returns the cells of the hostname that an endpoint leads to, as a member has them.
 func (b *Builder) saidOf(f *owned) (word *health.Cell, cells []Cells) {
 	word = b.Word(f.contender)
 	all := b.Cells(f.contender, f.Target, word)
@@ -371,7 +370,7 @@ func (b *Builder) saidOf(f *owned) (word *health.Cell, cells []Cells) {
 	return word, cells
 }
 
-// fitting returns those of more that there is room for in l.
+// fitting returns the addresses of more for which l has room.
 func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 	room := endpoint.MaxAtName - len(l.list)
 	if len(more) <= room {
@@ -386,7 +385,7 @@ func (l *addressList) fitting(more []netip.Addr) []netip.Addr {
 	})
 }
 
-// fitting returns the addresses of an endpoint that there is room for in a list, and tells its contender of others.
+// fitting returns an endpoint's addresses for which a list has room, and notes the others for its contender.
 func (b *Builder) fitting(l *addressList, c *endpoint.Contender, e *endpoint.Endpoint) []netip.Addr {
 	addrs := l.fitting(e.Addrs)
 	if len(addrs) < len(e.Addrs) {

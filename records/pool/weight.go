@@ -2,14 +2,14 @@ package pool
 
 import "math/bits"
 
-// lot draws one of the members of equal rank, each with its share.
+// lot draws one of the members of equal rank, each by its share.
 type lot struct {
 	random uint64
-	total  uint64 // the shares of those so far
+	total  uint64 // the shares so far
 }
 
-// fallsOn reports whether the draw falls on the next member, in place of the one that it fell on before. One pass, one
-// member kept: the i-th replaces that with probability share/total, which leaves each with its share.
+// fallsOn reports whether the draw falls on the next member instead of the last winner. One pass, one member kept: the i-th replaces it
+// with probability share/total, which gives each its share.
 func (l *lot) fallsOn(m *Member) bool {
 	share := m.share()
 	l.total += share
@@ -18,7 +18,7 @@ func (l *lot) fallsOn(m *Member) bool {
 	return hi < share
 }
 
-// share returns the member's part in a draw: its weight, or, where that does not count (rule 2.6), the same for all.
+// share returns the member's part in a draw: its weight or, if that does not count (rule 2.6), the same for all.
 func (m *Member) share() uint64 { return max(m.Weight, 1) }
 
 // Next returns the number after x in a well-mixed sequence (the finaliser of splitmix64 over a Weyl sequence).
