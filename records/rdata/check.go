@@ -11,7 +11,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// check returns what keeps other servers from taking data that the library reads and writes.
+// check returns why other servers would refuse data that the library reads and writes.
 func check(rr dns.RR, data []byte) error {
 	switch rr := rr.(type) {
 	case *dns.CAA:
@@ -36,7 +36,7 @@ func check(rr dns.RR, data []byte) error {
 		if rr.GatewayType&^0x80 > 3 {
 			return errors.New("the relay type must be from 0 to 3 (RFC 8777 §4.2.3)")
 		}
-		if rr.GatewayType > 0x80 { // it would be packed without the relay
+		if rr.GatewayType > 0x80 { // the library would pack it without the relay
 			return errors.New("a relay with the discovery bit cannot be served: write 0 for the bit")
 		}
 	case *dns.URI:
@@ -44,7 +44,7 @@ func check(rr dns.RR, data []byte) error {
 			return errors.New("the target is empty (RFC 7553 §4.4)")
 		}
 	case *dns.NAPTR:
-		rest := data[4:] // behind order and preference
+		rest := data[4:] // after order and preference
 		for range 2 {    // flags and services
 			rest = rest[1+rest[0]:]
 		}
@@ -57,7 +57,7 @@ func check(rr dns.RR, data []byte) error {
 	return nil
 }
 
-// The octets of digests by their type.
+// The lengths of digests in octets, by type.
 var (
 	dsDigests  = map[uint8]int{1: 20, 2: 32, 3: 32, 4: 48, 5: 32, 6: 32} // RFC 3658, 4509, 5933, 6605, 9558 and 9563
 	sshDigests = map[uint8]int{1: 20, 2: 32}                             // RFC 4255 and 6594
@@ -70,7 +70,7 @@ func checkDigest(sizes map[uint8]int, kind uint8, digits string) error {
 	return nil
 }
 
-// checkAlgorithm refuses keys that others read as more than octets (RFC 4034 §A.1.1 and §B.1).
+// checkAlgorithm refuses keys that other software reads as more than octets (RFC 4034 §A.1.1 and §B.1).
 func checkAlgorithm(algorithm uint8) error {
 	switch algorithm {
 	case dns.RSAMD5, dns.PRIVATEDNS, dns.PRIVATEOID:
@@ -79,7 +79,7 @@ func checkAlgorithm(algorithm uint8) error {
 	return nil
 }
 
-// checkSubstitution returns what is wrong with the expression of a NAPTR record (RFC 3402 §3.2). An empty one is none.
+// checkSubstitution checks the expression of a NAPTR record (RFC 3402 §3.2). It may be empty.
 func checkSubstitution(text string) error {
 	if text == "" {
 		return nil
@@ -105,12 +105,12 @@ func checkSubstitution(text string) error {
 	return nil
 }
 
-// expression is what an expression is made of that POSIX and Go read in one way.
+// expression matches the syntax that POSIX and Go read alike.
 var expression = regexp.MustCompile(`^([^\\[{]|\\[^0-9A-Za-z]|\{[0-9]+(,[0-9]*)?\}|\[\^?\]?([^][\\]|\[:` +
 	`(alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit):\])*\])*$`)
 
-// portable reports whether an expression has nothing that POSIX leaves undefined, and BIND refuses: what is empty, an
-// anchor or a repetition that is repeated, and more than 255 repetitions.
+// portable reports whether an expression has nothing that POSIX leaves undefined and BIND refuses: empty parts, a repeated anchor or
+// repetition, and more than 255 repetitions.
 func portable(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch:
@@ -124,10 +124,10 @@ func portable(re *syntax.Regexp) bool {
 	return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !portable(sub) })
 }
 
-// dohPath is the simplest URI template that has a variable for the query, and the only one in use (RFC 9461 §5).
+// dohPath is the simplest URI template with a variable for the query, and the only one in use (RFC 9461 §5).
 var dohPath = regexp.MustCompile(`^/[0-9A-Za-z/._~-]*\{\?dns\}$`)
 
-// checkService returns what is wrong with the parameters of a service binding, each of which can be read (RFC 9460 §2.2).
+// checkService checks the parameters of a service binding, all of them readable (RFC 9460 §2.2).
 func checkService(params []dns.SVCBKeyValue) error {
 	has := func(key dns.SVCBKey) bool {
 		return slices.ContainsFunc(params, func(p dns.SVCBKeyValue) bool { return p.Key() == key })

@@ -7,8 +7,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// FromRoot returns a name with its labels from the last one on. Called again with what it
-// returned, it returns the name.
+// FromRoot returns a name with its labels reversed, the last one first. Applied twice, it returns
+// the name.
 func FromRoot(name string) string {
 	var b strings.Builder
 	b.Grow(len(name))

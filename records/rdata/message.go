@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// parserText is what the parser of master files says: what it wanted, what it found, and
-// where in a line that is ours and not its owner's.
+// parserText matches the error of the master-file parser: what it wanted, what it found, and the
+// position, in a line that is ours and not the owner's.
 var parserText = regexp.MustCompile(`(?s)^(?:dns: )?(.*): ("(?:[^"\\]|\\.)*") at line: \d+:\d+$`)
 
-// quoteless takes away what is no quote of its own, for all that it looks like one.
+// quoteless removes escapes, whose quotes do not count.
 var quoteless = strings.NewReplacer(`\\`, "", `\"`, "")
 
 var errQuote = errors.New(`a quote is missing: each " that begins a text needs one that ends it; write \" for one inside`)
 
-// unreadable returns what the parser's error says to whoever has written data of the type:
-// where text cannot be read, and an example of data that can. Without one, it is what the
-// parser wanted.
+// unreadable turns the parser's error into a message for the author of the data: where the text
+// cannot be read, with an example; without an example, what the parser wanted.
 func unreadable(rtype uint16, text string, err error) error {
 	if strings.Count(quoteless.Replace(text), `"`)%2 > 0 {
 		return errQuote
@@ -37,7 +36,7 @@ func unreadable(rtype uint16, text string, err error) error {
 	return errors.New(wanted + at)
 }
 
-// example returns what a message about data of the type ends in; "" if no form is known.
+// example returns the end of a message about data of the type; "" if no form is known.
 func example(rtype uint16) string {
 	if form := forms[rtype]; form != "" {
 		return ": write it as in a zone file, such as " + form

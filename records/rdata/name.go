@@ -45,9 +45,9 @@ var (
 	errEscape     = errors.New("it is not a domain name: it ends with a backslash")
 )
 
-// Host returns a listener's hostname as a lower-case name with a final dot. It takes what the
-// Gateway API allows: letters, digits and hyphens, "*." in front for a wildcard, and here a
-// final dot too.
+// Host returns a listener's hostname as a lower-case name with a final dot. It accepts what the
+// Gateway API allows: letters, digits and hyphens, with "*." in front for a wildcard, and a final
+// dot too.
 func Host(text string) (string, error) {
 	if text == "" {
 		return "", errNoHost
@@ -86,9 +86,8 @@ func notLDH(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-'
 }
 
-// Target returns a hostname that a CNAME may point to as a lower-case name with a final dot. Unlike
-// a listener's host it may hold underscores and be of one label, but it is no wildcard and no
-// address.
+// Target returns the hostname of a CNAME's target as a lower-case name with a final dot. Unlike a
+// listener's host it may have underscores, or a single label, but it is no wildcard and no address.
 func Target(text string) (string, error) {
 	name := strings.TrimSuffix(text, ".")
 	switch {
@@ -106,8 +105,8 @@ func Target(text string) (string, error) {
 	return strings.ToLower(name) + ".", nil
 }
 
-// Canonical returns the one spelling of a name in snapshots: lower case, with a final dot, and with escapes as in a query (RFC
-// 1035 §5.1). Unlike Host it accepts every name that DNS has.
+// Canonical returns the one spelling of a name in snapshots: lower case, with a final dot, and escaped as in a query (RFC 1035 §5.1).
+// Unlike Host it accepts every DNS name.
 func Canonical(text string) (string, error) {
 	full := dns.Fqdn(text)
 	if !dns.IsFqdn(full) { // the last dot is part of a label
@@ -146,7 +145,7 @@ func Base(host string) string { return strings.TrimPrefix(host, Wildcard) }
 // WildcardOf returns the name of the wildcard directly below a name.
 func WildcardOf(name string) string { return Wildcard + strings.TrimPrefix(name, ".") }
 
-// Below returns the name that relative is in origin; `@` is origin itself (rule 6.2).
+// Below returns the absolute name of relative in origin; `@` is origin itself (rule 6.2).
 func Below(origin, relative string) (string, error) {
 	if relative == "@" {
 		return origin, nil

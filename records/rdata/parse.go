@@ -20,10 +20,10 @@ var (
 	errTooLong = errors.New("it is longer than a DNS message allows")
 )
 
-// Parse reads data in the form of a master file (RFC 1035 §5.1), with names relative to origin. It returns the record
-// as others read it from a message: however the same data are written, digits of either case or parameters in any
-// order, they are one record (RFC 2181 §5). A secondary that cannot read one record refuses the whole zone, and keeps
-// the old one for ever (rule 8.1), so data must come back from a message as they went into it.
+// Parse reads data in master-file form (RFC 1035 §5.1), with names relative to origin. It returns the record as others read it from a
+// message: the same data are one record, however they are written, in upper or lower case or with parameters in any order (RFC 2181 §5). A
+// secondary that cannot read one record refuses the whole zone, and keeps the old one for ever (rule 8.1), so data must survive a message
+// unchanged.
 func Parse(head dns.RR_Header, text, origin string) (dns.RR, error) {
 	switch trimmed := strings.TrimSpace(text); {
 	case trimmed == "":
@@ -43,8 +43,8 @@ func Parse(head dns.RR_Header, text, origin string) (dns.RR, error) {
 	return settle(rr)
 }
 
-// Text returns a TXT record that holds one text, octet for octet, less the white space around it, in as many strings of
-// 255 octets as it takes (RFC 1035 §3.3).
+// Text returns a TXT record with one text, octet for octet without surrounding white space, in as many strings of 255 octets as needed (RFC
+// 1035 §3.3).
 func Text(head dns.RR_Header, text string) (dns.RR, error) {
 	var data []byte
 	for part := range slices.Chunk([]byte(strings.TrimSpace(text)), 255) {
@@ -53,7 +53,7 @@ func Text(head dns.RR_Header, text string) (dns.RR, error) {
 	return settle(&dns.RFC3597{Hdr: head, Rdata: hex.EncodeToString(data)})
 }
 
-// Address returns an A or AAAA record. It and its octets are one piece of memory: an answer reads both.
+// Address returns an A or AAAA record. It shares one allocation with its octets: an answer reads both.
 func Address(owner string, ttl uint32, addr netip.Addr) dns.RR {
 	if addr.Is4() {
 		r := &struct {
@@ -84,7 +84,7 @@ func parseAddress(head dns.RR_Header, text string) (dns.RR, error) {
 	return Address(head.Name, head.Ttl, addr), nil
 }
 
-// parseMaster has the text read as that of a master file. The header is not set, but for the type.
+// parseMaster parses a text in master-file form. In the header it sets only the type.
 func parseMaster(rtype uint16, text, origin string) (dns.RR, error) {
 	z := dns.NewZoneParser(strings.NewReader(". 0 IN "+dns.Type(rtype).String()+" "+text+"\n"), origin, "")
 	rr, ok := z.Next()
@@ -100,11 +100,11 @@ func parseMaster(rtype uint16, text, origin string) (dns.RR, error) {
 	return rr, nil
 }
 
-// opaque is a type that no data have a form of.
+// opaque is a type without any data form.
 const opaque = 65280 // RFC 6895 §3.1: private use
 
-// parseGeneric reads data in the form of RFC 3597 §5. Of a type with a form they must be data that can be written in
-// it, and come out the same: the library reads more octets than it writes.
+// parseGeneric reads data in the form of RFC 3597 §5. If the type has a form of its own, the data must be writable in it, and come out the
+// same: the library reads more octets than it writes.
 func parseGeneric(head dns.RR_Header, text string) (dns.RR, error) {
 	rr, err := parseMaster(opaque, text, ".")
 	if err != nil {
@@ -119,7 +119,7 @@ func parseGeneric(head dns.RR_Header, text string) (dns.RR, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What can be sent but not written is refused too: other servers write it to disk.
+	// Data that can be sent but not written are refused too: other servers write them to disk.
 	if rr, _, err = dns.UnpackRR(octets, 0); err == nil {
 		rr, err = parseMaster(head.Rrtype, strings.TrimPrefix(rr.String(), rr.Header().String()), ".")
 	}
@@ -132,7 +132,7 @@ func parseGeneric(head dns.RR_Header, text string) (dns.RR, error) {
 	return nil, errors.New("its octets are not valid data of the type" + example(head.Rrtype))
 }
 
-// settle returns rr as others read it from a message, or what keeps it from being sent, or others from reading it.
+// settle returns rr as others read it from a message, or why it cannot be sent or read.
 func settle(rr dns.RR) (dns.RR, error) {
 	if _, generic := rr.(*dns.RFC3597); !generic {
 		if err := fields(reflect.ValueOf(rr).Elem()); err != nil {
@@ -156,19 +156,19 @@ func settle(rr dns.RR) (dns.RR, error) {
 	if err := check(same, octets[end-int(same.Header().Rdlength):]); err != nil {
 		return nil, err
 	}
-	same.Header().Name = rr.Header().Name // one string for all that an object says
+	same.Header().Name = rr.Header().Name // one string for all records of an object
 	return same, nil
 }
 
-// fields gives the names in the data of rr the one spelling that they are looked up with: two data that differ in the
-// case of a name are one (RFC 4343 §3). Keys and digests must not be empty.
+// fields gives the names in rr's data their canonical spelling: data that differ only in the case of a name are the same (RFC 4343 §3).
+// Keys and digests must not be empty.
 func fields(rr reflect.Value) error {
 	for i := range rr.NumField() {
 		field, of := rr.Field(i), rr.Type().Field(i)
 		tag, _, _ := strings.Cut(of.Tag.Get("dns"), ":")
 		switch tag {
 		case "domain-name", "cdomain-name", "ipsechost", "amtrelayhost":
-			if field.String() == "" { // of a gateway that is none
+			if field.String() == "" { // a gateway of type none
 				continue
 			}
 			name, err := Name(field.String())
@@ -191,15 +191,14 @@ func fields(rr reflect.Value) error {
 	return nil
 }
 
-// packBuffers are for the largest record that a message can hold.
+// packBuffers fit the largest record that a message can hold.
 var packBuffers = sync.Pool{New: func() any { return new([dns.MaxMsgSize]byte) }}
 
-// maxRecord is how many octets a record may have on the wire: a message has a header, a question, an OPT and, in a
-// transfer, a TSIG with its key's name beside it. A record that no message can hold would keep secondaries from the
-// whole zone (rule 8.1).
+// maxRecord bounds a record on the wire, in octets: a message also has a header, a question, an OPT and, in a transfer, a TSIG with its
+// key's name. A record that fits into no message would keep secondaries from the whole zone (rule 8.1).
 const maxRecord = dns.MaxMsgSize - 12 - MaxWireName - 4 - 64 - 512
 
-// pack returns rr as it is in a message, without compression, and sets the length of its data.
+// pack returns rr as in a message, uncompressed, and sets its data length.
 func pack(rr dns.RR) ([]byte, error) {
 	buf := packBuffers.Get().(*[dns.MaxMsgSize]byte)
 	defer packBuffers.Put(buf)
@@ -213,7 +212,7 @@ func pack(rr dns.RR) ([]byte, error) {
 	return bytes.Clone(buf[:end]), nil
 }
 
-// unpackable says to whoever has written data why they cannot be sent.
+// unpackable tells the author of data why they cannot be sent.
 func unpackable(rtype uint16, err error) error {
 	if errors.Is(err, dns.ErrBuf) || strings.Contains(err.Error(), "overflow") {
 		return errTooLong

@@ -21,8 +21,7 @@ func CNAME(owner string, ttl uint32, target string) *dns.CNAME {
 	return &dns.CNAME{Hdr: Header(owner, dns.TypeCNAME, ttl), Target: target}
 }
 
-// WithOwner returns rrs with every record that belongs to old given to owner
-// instead. Records of other owners are shared, not copied.
+// WithOwner returns rrs with owner in place of old. Records of other owners are shared, not copied.
 func WithOwner(rrs []dns.RR, old, owner string) []dns.RR {
 	out := make([]dns.RR, len(rrs))
 	for i, rr := range rrs {
@@ -35,8 +34,7 @@ func WithOwner(rrs []dns.RR, old, owner string) []dns.RR {
 	return slices.Clip(out)
 }
 
-// CopyHeader returns a record whose header can be changed; its data may still
-// be shared.
+// CopyHeader returns a copy of a record whose header may be changed; its data may be shared.
 func CopyHeader(rr dns.RR) dns.RR {
 	switch rr := rr.(type) {
 	case *dns.A:

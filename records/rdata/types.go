@@ -7,8 +7,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// forms are the types with a name that a Record may have, each with data as a zone file has them: what a message shows
-// to somebody whose data cannot be read. BIND, Knot and NSD load all of them.
+// forms are the named types that a Record may have, with example data as in a zone file, which messages show if data cannot be read. BIND,
+// Knot and NSD load all of them.
 var forms = map[uint16]string{
 	dns.TypeA:          "192.0.2.1",
 	dns.TypeAAAA:       "2001:db8::1",
@@ -48,14 +48,14 @@ var forms = map[uint16]string{
 	dns.TypeURI:        `10 1 "https://www.example.net/"`,
 }
 
-// exampleDigest has as many digits as a digest of SHA-256.
+// exampleDigest has the length of a SHA-256 digest.
 const exampleDigest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// lastAssigned is the last type below 32768 that IANA had assigned when forms was written. Of types above it any octets
-// are data, for other servers too (RFC 3597 §3).
+// lastAssigned is the last type below 32768 that IANA had assigned when forms was written. Types above it take any octets as data, on other
+// servers too (RFC 3597 §3).
 const lastAssigned = 264
 
-// Type returns the number of a type that has a name, or the form of RFC 3597 §5.
+// Type returns the number of a type, given by name or in the form of RFC 3597 §5.
 func Type(text string) (uint16, bool) {
 	if t, ok := dns.StringToType[text]; ok {
 		return t, true
@@ -68,7 +68,7 @@ func Type(text string) (uint16, bool) {
 	return uint16(n), err == nil
 }
 
-// TypeName returns the name of a type however it is written: TYPE43 is DS.
+// TypeName returns the name of a type in any spelling: TYPE43 is DS.
 func TypeName(text string) string {
 	if t, ok := Type(text); ok {
 		return dns.Type(t).String()
