@@ -14,8 +14,8 @@ const conditionAffected = "kuadrant.io/DNSPolicyAffected"
 // maxAffecting is how many policies the condition names.
 const maxAffecting = 20
 
-// Affected returns what a Gateway's status should say of the policies attached to it (docs/write-back.md); nothing if there are
-// none, or if the Gateway is not known.
+// Affected returns what a Gateway's status should say about its policies (docs/write-back.md); nothing if there are none, or the Gateway is
+// unknown.
 func (s *View) Affected(cluster, gateway string) *api.Verdict {
 	v := new(api.Verdict)
 	for _, c := range s.Clusters {

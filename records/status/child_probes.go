@@ -9,11 +9,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// maxRecordProbes is how many probes are written for one DNSRecord: one object may have 1,000
-// endpoints of 1,000 targets each, and is not to make us write a million.
+// maxRecordProbes bounds the probes written for one DNSRecord: an object may have 1,000 endpoints
+// with 1,000 targets each, and must not make us write a million.
 const maxRecordProbes = 1000
 
-// probes adds the probes of what is checked of one host. probed has the targets that have one.
+// probes adds the probes for the checks of one host. probed has the targets that have a probe already.
 func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 	if !c.Checked() {
 		return
@@ -38,7 +38,7 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 	}
 }
 
-// checksOf returns the keys of the targets that are checked for the group of a contender's host; nil if others probe.
+// checksOf returns the keys of the targets checked for the group of a contender's host; nil if others probe.
 func (p *parentObject) checksOf(c *endpoint.Contender) map[string]bool {
 	if p.s.Opt.ProbesOff {
 		return nil
@@ -54,7 +54,7 @@ func (p *parentObject) checksOf(c *endpoint.Contender) map[string]bool {
 	return all
 }
 
-// probeName returns the name that a probe wants: it begins with that of the DNSRecord which
+// probeName returns the preferred name of a probe: it begins with that of the DNSRecord which
 // publishes the target.
 func (p *parentObject) probeName(c *endpoint.Contender, address string) string {
 	record := p.meta.BareName()
@@ -64,8 +64,8 @@ func (p *parentObject) probeName(c *endpoint.Contender, address string) string {
 	return record + "-" + inName(address)
 }
 
-// about returns a text that no other probe has which wants the same name, be it a DNSRecord's or a
-// policy's.
+// about returns a text that differs from that of every other probe with the same preferred name,
+// whether a DNSRecord's or a policy's.
 func (p *parentObject) about(address, host string) string {
 	if p.policy != nil {
 		return address + "/" + host
@@ -73,7 +73,7 @@ func (p *parentObject) about(address, host string) string {
 	return p.kind.String() + "/" + p.meta.BareName() + "/" + address + "/" + host
 }
 
-// inName returns an address, or a hostname, as the end of an object's name.
+// inName returns an address or hostname in a form that can end an object's name.
 func inName(address string) string {
 	text := strings.NewReplacer(":", "-", "_", "-").Replace(address)
 	if strings.HasSuffix(text, "-") { // 2001:db8::
@@ -82,7 +82,7 @@ func inName(address string) string {
 	return text
 }
 
-// targetOf returns the target that is checked for a probe; nil for none.
+// targetOf returns the target of a probe's check; nil for none.
 func (s *View) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target {
 	b := s.reader()
 	if of := endpoint.ProbeParent(p); of.Name != "" {

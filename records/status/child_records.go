@@ -8,7 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// records adds the DNSRecords of one host: one for each provider.
+// records adds a host's DNSRecords, one for each provider.
 func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) {
 	spec := api.ChildRecord{RootHost: endpoint.TrimDot(c.Host), Endpoints: p.endpoints(c)}
 	if c.Policy.CheckInvalid == "" {
@@ -21,7 +21,7 @@ func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) {
 		return
 	}
 	if c.Via == nil {
-		if secret := c.Policy.Provider.Name; secret != "" { // no Secrets are read
+		if secret := c.Policy.Provider.Name; secret != "" { // Secrets are not read
 			spec.Provider = api.ProviderRef{Kind: kindSecret, Name: secret}
 		}
 		if z := p.s.Zone(rdata.Base(c.Host)); z != nil {
@@ -55,10 +55,10 @@ func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) {
 	}
 }
 
-// kindSecret is the kind of providers that this server answers for.
+// kindSecret is the kind of the providers that this server serves.
 const kindSecret = "Secret"
 
-// zoneID returns a zone's name as a DNSRecord has it.
+// zoneID returns a zone's name as in a DNSRecord.
 func zoneID(origin string) string {
 	if origin == "." {
 		return origin
@@ -66,7 +66,7 @@ func zoneID(origin string) string {
 	return endpoint.TrimDot(origin)
 }
 
-// record adds a DNSRecord of that name, which may have to have another.
+// record adds a DNSRecord with the wanted name, or another if that is not free.
 func (p *parentObject) record(c *endpoint.Contender, wanted, secret string, spec api.ChildRecord) {
 	of := p.target.Gateway.BareName() + "/" + c.Listener + "/" + secret
 	child := p.child(api.KindDNSRecord, wanted, of)
@@ -75,7 +75,7 @@ func (p *parentObject) record(c *endpoint.Contender, wanted, secret string, spec
 		case !p.isOwn(known, c.Host):
 			child.Replace, child.Replaced = true, known.UID
 		case known.ZoneID != "":
-			spec.ZoneID = known.ZoneID // it cannot change
+			spec.ZoneID = known.ZoneID // it is immutable
 		}
 	}
 	child.Record = &spec

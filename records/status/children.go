@@ -10,12 +10,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Children returns the objects that a policy, or a DNSRecord of somebody else, should have
+// Children returns the objects that a policy, or a user's DNSRecord, should have
 // (docs/write-back.md), sorted by kind and name. A policy has a DNSRecord for each host that it
-// publishes, and through each provider; both have a DNSHealthCheckProbe for each target that is
-// probed for them. A host that is another object's has none: readers of a DNSRecord take it for
-// published. They are made for the caller; there are none where the object is not known, or not
-// accepted.
+// publishes, and for each provider; both have a DNSHealthCheckProbe for each target probed for
+// them. A host that belongs to another object has none: readers of a DNSRecord take its host for
+// published. They are made for the caller; there are none if the object is unknown or not accepted.
 func (s *View) Children(cluster string, of api.Ref) []api.Child {
 	p := s.parentObject(cluster, of)
 	if p == nil {
@@ -31,7 +30,7 @@ func (s *View) Children(cluster string, of api.Ref) []api.Child {
 	return p.all
 }
 
-// Existing returns the children that an object has, in no order. Those that are not among Children are to be deleted.
+// Existing returns an object's existing children, in no order. Those not among Children are to be deleted.
 func (s *View) Existing(cluster string, of api.Ref) (all []api.Ref) {
 	for _, c := range s.Clusters {
 		if c.Name != cluster {
@@ -58,19 +57,18 @@ type parentObject struct {
 	meta   *api.Meta
 	policy *api.DNSPolicy // nil for a DNSRecord
 	target *endpoint.Target
-	// plain is true if only the names matter that the children would have if there were no
-	// other objects.
+	// plain is true if only the names matter that the children would have without any other
+	// objects.
 	plain bool
-	// names are those that are taken by children, by kind.
+	// names are those taken by children, by kind.
 	names map[api.Ref]bool
-	// rivals are objects whose children have names that are wanted here, with the plain names
-	// of their children; nil for those that have none.
+	// rivals are objects whose children have names wanted here, with their children's plain names;
+	// nil for objects without children.
 	rivals map[api.Ref]*parentObject
 	all    []api.Child
 }
 
-// parentObject returns the object with what is known of it, before its children are made; nil
-// where it cannot have any.
+// parentObject returns the object before its children are made; nil if it cannot have any.
 func (s *View) parentObject(cluster string, of api.Ref) *parentObject {
 	i := s.In.Place(cluster)
 	if i < 0 {
@@ -83,7 +81,7 @@ func (s *View) parentObject(cluster string, of api.Ref) *parentObject {
 	return nil
 }
 
-// isPolicy fills in what is known of a policy; it returns false for one that has no children.
+// isPolicy fills in a policy's fields; it returns false for one without children.
 func (p *parentObject) isPolicy(name string) bool {
 	policy, ok := p.in.Policies.Get(name)
 	if !ok || policy.Deleting {
@@ -97,7 +95,7 @@ func (p *parentObject) isPolicy(name string) bool {
 	return true
 }
 
-// isRecord fills in what is known of a DNSRecord; it returns false for one that has no children.
+// isRecord fills in a DNSRecord's fields; it returns false for one without children.
 func (p *parentObject) isRecord(name string) bool {
 	r, ok := p.in.DNSRecords.Get(name)
 	if !ok || !HasProbes(r) {
@@ -111,9 +109,9 @@ func (p *parentObject) isRecord(name string) bool {
 	return true
 }
 
-// HasProbes reports whether the targets of a DNSRecord, if it is served, have probes that stand for
-// its check: it is a user's, and its check can be used. A controller makes its own, and what
-// another provider publishes is not ours to check.
+// HasProbes reports whether a DNSRecord's targets have probes for its check while it is served: it
+// must be a user's, with a usable check. A controller makes its own probes, and what another
+// provider publishes is not ours to check.
 func HasProbes(r *api.DNSRecord) bool {
 	byHand := !r.Controlled && r.Controller == nil && !r.Own()
 	return byHand && !r.Deleting && r.Provider.ServedHere() && r.HealthCheck != nil && r.CheckInvalid == ""
@@ -128,7 +126,7 @@ func (p *parentObject) make() {
 		}
 	}
 	if p.policy != nil && !p.policy.Provider.ServedHere() {
-		return // what another controller publishes is not checked here (rule 4.1)
+		return // we do not check what another controller publishes (rule 4.1)
 	}
 	probed := make(map[string]bool)
 	for c := range p.contenders() {
@@ -136,7 +134,7 @@ func (p *parentObject) make() {
 	}
 }
 
-// contenders yields the contenders that the children are made of.
+// contenders yields the contenders from which the children are made.
 func (p *parentObject) contenders() iter.Seq[*endpoint.Contender] {
 	return func(yield func(*endpoint.Contender) bool) {
 		if p.policy != nil && !p.policy.Provider.ServedHere() {
@@ -167,8 +165,8 @@ func Controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
 	return by != nil && by.UID != "" && by.UID == m.UID && by.Kind == kind.String()
 }
 
-// child returns a child that wants to have a name; of is a text that no other child has which wants
-// the same.
+// child returns a child with a preferred name; of is a text that differs from that of every other
+// child with the same preferred name.
 func (p *parentObject) child(kind api.Kind, wanted, of string) api.Child {
 	name, replace := p.name(kind, wanted, of)
 	p.names[api.Ref{Kind: kind, Name: name}] = true
@@ -182,18 +180,17 @@ func (p *parentObject) child(kind api.Kind, wanted, of string) api.Child {
 	}
 }
 
-// ownLabels are those of all children. Nobody changes them.
+// ownLabels are the labels of all children. They are read-only.
 var ownLabels = map[string]string{api.LabelManagedBy: api.ManagedBy}
 
-// The longest name of an object, and how much of one is left where a hash follows.
+// The maximum length of an object's name, and how much of a longer one remains before the hash.
 const (
 	maxObjectName = 253
 	cutObjectName = 240
 )
 
-// name returns the name of a child, and whether what has it now must go first: the one that is
-// wanted, unless that is too long or another's (docs/write-back.md). What a child has once
-// got it keeps.
+// name returns a child's name, and whether the object that has it now must go first: the wanted
+// name, unless that is too long or taken (docs/write-back.md). A child keeps a name once it has it.
 func (p *parentObject) name(kind api.Kind, wanted, of string) (name string, replace bool) {
 	namespace := p.meta.Namespace() + "/"
 	other := namespace + strings.TrimRight(wanted[:min(len(wanted), cutObjectName)], "-.") + "-" + endpoint.Hash(of)
@@ -215,8 +212,8 @@ func (p *parentObject) name(kind api.Kind, wanted, of string) (name string, repl
 	return other, replace
 }
 
-// object returns what there is of that kind and name; by is nil if nobody controls it, own is
-// true if this server has written it.
+// object returns the object of that kind and name; by is nil if nothing controls it, own is true if
+// this server wrote it.
 func (p *parentObject) object(kind api.Kind, name string) (by *api.Controller, own, found bool) {
 	if kind == api.KindProbe {
 		if o, ok := p.in.Probes.Get(name); ok {
@@ -230,13 +227,13 @@ func (p *parentObject) object(kind api.Kind, name string) (by *api.Controller, o
 	return nil, false, false
 }
 
-// has reports whether there is a child of the object that has the name.
+// has reports whether the object has a child with that name.
 func (p *parentObject) has(kind api.Kind, name string) bool {
 	by, own, _ := p.object(kind, name)
 	return own && p.controls(by)
 }
 
-// mayHave reports whether a child may have a name, and whether another one that has it goes.
+// mayHave reports whether a name is free for a child, and whether another child that has it must go.
 func (p *parentObject) mayHave(kind api.Kind, name string) (free, replace bool) {
 	by, own, found := p.object(kind, name)
 	if !found || own && p.controls(by) {
@@ -252,8 +249,8 @@ func (p *parentObject) mayHave(kind api.Kind, name string) (free, replace bool) 
 	return true, true
 }
 
-// rival returns an object with the plain names of its children; nil for one that has none. It is
-// made once: thousands of children may ask for it.
+// rival returns an object with its children's plain names; nil for one without children. It is made
+// once: thousands of children may need it.
 func (p *parentObject) rival(of api.Ref) *parentObject {
 	rival, known := p.rivals[of]
 	if !known {
@@ -269,8 +266,8 @@ func (p *parentObject) rival(of api.Ref) *parentObject {
 	return rival
 }
 
-// endpoints returns the endpoints of a contender's DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, which
-// others may share. Where its chain cannot be served, that is its addresses at the host.
+// endpoints returns the endpoints of a contender's DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, which others may
+// share. If its chain cannot be served, they are its addresses at the host.
 func (p *parentObject) endpoints(c *endpoint.Contender) []api.WrittenEndpoint {
 	all := c.Endpoints(new(endpoint.Room))
 	if c.Chainless || c.Steers() && c.Policy.Provider.ServedHere() && !p.s.chained(c.Host) {
@@ -291,8 +288,8 @@ func (s *View) optionsAt(host string) *endpoint.ZoneOptions {
 	return nil
 }
 
-// Waits reports whether an object that has Children, or for a policy another one of its Gateway, has hosts that wait for
-// Secrets: what it should have is not known then.
+// Waits reports whether hosts of an object with Children, or for a policy of any policy of its Gateway, wait for Secrets: then it is
+// unknown what it should have.
 func (s *View) Waits(cluster string, of api.Ref) bool {
 	p := s.parentObject(cluster, of)
 	return p != nil && p.target != nil && slices.ContainsFunc(p.target.Contenders, func(c *endpoint.Contender) bool { return c.Unread })

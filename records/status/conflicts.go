@@ -25,8 +25,8 @@ type Conflict struct {
 	Since time.Time `json:"since,omitzero"`
 }
 
-// Conflicts yields all conflicts, those about hosts before those about single Records, each
-// in the order of the names.
+// Conflicts yields all conflicts, those about hosts before those about single Records, each sorted
+// by name.
 func (s *View) Conflicts() iter.Seq[Conflict] {
 	return func(yield func(Conflict) bool) {
 		for _, g := range s.NameGroups.All() {
@@ -51,7 +51,7 @@ func (s *View) Conflicts() iter.Seq[Conflict] {
 	}
 }
 
-// lostAt yields the Records at a name that are not served for what others have there.
+// lostAt yields the Records at a name that are not served because of others' data there.
 func lostAt(z *zone.Zone, name string, yield func(Conflict) bool) bool {
 	losses := z.Losses(name)
 	lost := make([]*endpoint.Record, 0, len(losses))
@@ -89,8 +89,8 @@ type Trouble struct {
 	Elsewhere bool `json:"-"`
 }
 
-// Troubles yields the objects that are not served in full, by cluster, kind and name. It looks
-// at every object.
+// Troubles yields the objects that are not served in full, by cluster, kind and name. It looks at
+// every object.
 func (s *View) Troubles() iter.Seq[Trouble] {
 	return func(yield func(Trouble) bool) {
 		losses := make(zone.LossMemo)
@@ -119,7 +119,7 @@ func (s *View) Troubles() iter.Seq[Trouble] {
 	}
 }
 
-// Elsewhere reports whether another server, or another controller, is to serve an object.
+// Elsewhere reports whether another server, or another controller, should serve an object.
 func (s *View) Elsewhere(cluster string, ref api.Ref) bool {
 	c := s.In.Cluster(cluster)
 	switch {

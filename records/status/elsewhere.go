@@ -8,8 +8,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// verdictElsewhere returns the verdict on a policy whose provider is another controller's: what
-// that says of its DNSRecords (docs/providers.md).
+// verdictElsewhere returns the verdict on a policy whose provider belongs to another controller:
+// what that reports on its DNSRecords (docs/providers.md).
 func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	v := &api.Verdict{Conditions: okConditions(messageEnforced)}
 	enforced := &v.Conditions[1]
@@ -45,10 +45,10 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 	return v
 }
 
-// maxReason is how long the reason of a condition is at the most.
+// maxReason is the maximum length of a condition's reason.
 const maxReason = 1024
 
-// reasonIn returns another controller's reason where it can be that of a condition.
+// reasonIn returns another controller's reason if it is valid in a condition.
 func reasonIn(reason string) string {
 	letter := func(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 	if reason == "" || len(reason) > maxReason || !letter(reason[0]) {

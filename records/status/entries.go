@@ -13,15 +13,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// The bounds of a Zone's status.entries: API servers take no object of more than about 1 MiB.
+// The bounds of a Zone's status.entries: API servers refuse objects of more than about 1 MiB.
 const (
 	maxEntries     = 1000
-	maxEntriesSize = 768 << 10 // octets of them in JSON
+	maxEntriesSize = 768 << 10 // octets in JSON
 )
 
-// Entries returns what a Zone's status.entries should hold, made for the caller: the records of
-// the zone as a transfer has them, the SOA first, up to a bound; more is true if there are
-// others beyond. They are nil if the Zone is not served.
+// Entries returns the content for a Zone's status.entries, made for the caller: the zone's records
+// as in a transfer, the SOA first, up to a bound; more is true if there are more. They are nil if
+// the Zone is not served.
 func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 	z := s.zoneOfObject(cluster, name)
 	if z == nil {
@@ -30,7 +30,7 @@ func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 	size := 0
 	add := func(rr dns.RR) bool {
 		e := entryText(rr)
-		text, _ := json.Marshal(e) // as long as it is in a status: the names of the fields differ in case alone
+		text, _ := json.Marshal(e) // its length in a status: only the case of the field names differs
 		if size += len(text) + len(","); len(entries) == maxEntries || size > maxEntriesSize {
 			more = true
 			return false
@@ -38,7 +38,7 @@ func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 		entries = append(entries, e)
 		return true
 	}
-	// With the serial that stands beside them in the status.
+	// With the serial beside them in the status.
 	add(z.Zone.SOA(z.MName(), cmp.Or(z.Keep().Serial, z.Serial())))
 	for rrs := range z.Transfer() {
 		for _, rr := range rrs {
@@ -50,7 +50,7 @@ func (s *View) Entries(cluster, name string) (entries []api.Entry, more bool) {
 	return entries, more
 }
 
-// zoneOfObject returns the zone that a Zone is served as; nil for none.
+// zoneOfObject returns the zone served for a Zone; nil for none.
 func (s *View) zoneOfObject(cluster, name string) *zone.Zone {
 	a := s.Table.Admission(cluster, name)
 	if a == nil || a.Problem != nil {
@@ -72,8 +72,8 @@ func entryText(rr dns.RR) api.Entry {
 	}
 }
 
-// overfull returns v, the verdict on a Zone, with one more condition where its status.entries does
-// not hold all records.
+// overfull returns v, the verdict on a Zone, with one more condition if its status.entries does not
+// hold all records.
 func (s *View) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
 	z := s.zoneOfObject(cluster, name)
 	if v == nil || z == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Followers yields the objects whose status may change with what is found of a target, by its
-// key, each with its cluster and some of them more than once: policies with their children,
-// DNSRecords and DNSEndpoints, and probes of the target's address.
+// Followers yields the objects whose status may change with the results for a target, given by its
+// key, each with its cluster and some more than once: policies with their children, DNSRecords and
+// DNSEndpoints, and probes of the target's address.
 func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
 		t, ok := s.Checked.Get(key)
@@ -20,7 +20,7 @@ func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 		looked := make(map[string]bool)
 		for user := range s.Checked.Users(key) {
 			g, ok := s.NameGroups.Get(user)
-			if !ok { // a probe by itself
+			if !ok { // a probe's own target
 				if cluster, name, ok := strings.Cut(strings.TrimPrefix(user, "/"), "/"); ok && !yield(cluster, api.Ref{Kind: api.KindProbe, Name: name}) {
 					return
 				}
@@ -42,7 +42,7 @@ func (s *View) Followers(key string) iter.Seq2[string, api.Ref] {
 	}
 }
 
-// OfTarget returns the objects that publish a target's address at a name that it is checked for, by its key.
+// OfTarget returns the objects that publish a target's address at a name for which it is checked, by its key.
 func (s *View) OfTarget(key string) map[Object]bool {
 	all := make(map[Object]bool)
 	t, ok := s.Checked.Get(key)
@@ -61,8 +61,8 @@ func (s *View) OfTarget(key string) map[Object]bool {
 	return all
 }
 
-// Contenders yields the objects that have contenders in a group of names, with their children, each
-// with its cluster and some of them more than once.
+// Contenders yields the objects with contenders in a group of names, and their children, each with
+// its cluster and some more than once.
 func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
 	return func(yield func(string, api.Ref) bool) {
 		g, ok := s.NameGroups.Get(group)
@@ -71,7 +71,7 @@ func (s *View) Contenders(group string) iter.Seq2[string, api.Ref] {
 	}
 }
 
-// about yields the object of a contender, and its children; it returns false if yield does.
+// about yields a contender's object and its children; it returns false if yield does.
 func (s *View) about(c *endpoint.Contender, yield func(string, api.Ref) bool) bool {
 	kind, m := c.Kind, c.By
 	if !yield(m.Cluster, api.Ref{Kind: kind, Name: m.Name}) {
@@ -85,8 +85,7 @@ func (s *View) about(c *endpoint.Contender, yield func(string, api.Ref) bool) bo
 	return true
 }
 
-// probesOf yields the probes of a namespace that somebody has written for an address; it
-// returns false if yield does.
+// probesOf yields a namespace's user-written probes of an address; it returns false if yield does.
 func (s *View) probesOf(cluster, namespace, address string, yield func(string, api.Ref) bool) bool {
 	for _, in := range s.In.Clusters {
 		if in.Name != cluster {

@@ -15,7 +15,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Messages and reasons about health, which are Kuadrant's, and what is added to them where everything is down.
+// Messages and reasons about health, which are Kuadrant's, and our additions for the case that everything is down.
 const (
 	messageHealthy    = "All sub-resources are healthy"
 	messageNotHealthy = "DNSPolicy has encountered some issues: not all sub-resources of policy are passing the policy defined health check. Not healthy DNSRecords are: "
@@ -24,9 +24,8 @@ const (
 	messageFailOpen   = "; none is healthy, so they are answered all the same (fail open)"
 )
 
-// StatusNow returns the verdict on a policy with what is known of its targets at this moment (rule 4.8): whether all are
-// healthy, and for each host which addresses are not. It is nil if the policy is not known. It reads health cells: at
-// another moment it may say something else.
+// StatusNow returns the verdict on a policy with the current health of its targets (rule 4.8): whether all are healthy, and for each host
+// which addresses are not. It is nil if the policy is unknown. It reads health cells: later it may say something else.
 func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 	ref := api.Ref{Kind: api.KindDNSPolicy, Name: policy}
 	static := s.Verdict(cluster, ref)
@@ -60,7 +59,7 @@ func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 		v.Records = withCondition(v.Records, endpoint.TrimDot(c.Host), condition)
 	}
 	for g, c := range s.contendersOf(cluster, policy) {
-		if !g.Loses(c) { // else it publishes nothing that could be healthy
+		if !g.Loses(c) { // otherwise it publishes nothing that could be healthy
 			judge(c, s.findings(c))
 		}
 	}
@@ -79,7 +78,7 @@ func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 	return &v
 }
 
-// withCondition returns records, which stay as they are, with a condition of a host more.
+// withCondition returns a copy of records with one more condition for a host.
 func withCondition(records []api.RecordVerdict, host string, c api.Condition) []api.RecordVerdict {
 	i, found := slices.BinarySearchFunc(records, host, func(r api.RecordVerdict, host string) int { return strings.Compare(r.Host, host) })
 	if !found {
@@ -90,7 +89,7 @@ func withCondition(records []api.RecordVerdict, host string, c api.Condition) []
 	return records
 }
 
-// contendersOf yields the contenders of a policy with the groups that they are in.
+// contendersOf yields a policy's contenders with their groups.
 func (s *View) contendersOf(cluster, policy string) iter.Seq2[*NameGroup, *endpoint.Contender] {
 	return func(yield func(*NameGroup, *endpoint.Contender) bool) {
 		i := s.In.Place(cluster)
@@ -114,15 +113,15 @@ func (s *View) contendersOf(cluster, policy string) iter.Seq2[*NameGroup, *endpo
 	}
 }
 
-// findings is what is known of what a contender's host is answered with.
+// findings has the health of the addresses that answer for a contender's host.
 type findings struct {
-	// of is how many addresses and hostnames there are; 0 if nothing is said of them.
+	// of is how many addresses and hostnames there are; 0 without any health data.
 	of int
-	// bad are those that are down or not decided, unchecked those that no check may go to (rule 4.9).
+	// bad are those that are down or not decided, unchecked those whose checks are not allowed (rule 4.9).
 	bad, unchecked []string
 }
 
-// findings returns what is known of a contender that is served. That its Gateway is down says nothing by itself.
+// findings returns the health of a served contender. A Gateway that is down is no finding by itself.
 func (s *View) findings(c *endpoint.Contender) findings {
 	b := s.reader()
 	if !b.Probed(c) {
@@ -147,8 +146,8 @@ func (s *View) findings(c *endpoint.Contender) findings {
 	return f
 }
 
-// served returns the addresses and hostnames of a contender that its host is answered with, each once, without final dots; with
-// below, those too that only the names below klb are answered with. The contender must not be one that lost.
+// served returns the contender's addresses and hostnames with which its host answers, each once, without final dots; with below, also those
+// with which only the names below klb answer. The contender must not have lost.
 func (s *View) served(c *endpoint.Contender, below bool) (all []string) {
 	at := s.steered(c.Host)
 	if at == nil || at.Data == nil {
@@ -182,7 +181,7 @@ func (s *View) served(c *endpoint.Contender, below bool) (all []string) {
 	return all
 }
 
-// steered returns the steered data of a name; nil if there is no such name.
+// steered returns a name's steered data; nil if there is no such name.
 func (s *View) steered(name string) *pool.Steered {
 	z := s.Zone(rdata.Base(name))
 	if z == nil {
@@ -195,7 +194,7 @@ func (s *View) steered(name string) *pool.Steered {
 	return &n.Steered
 }
 
-// chained reports whether the names at and below klb.H' are those of a host.
+// chained reports whether a host owns the names at and below klb.H'.
 func (s *View) chained(host string) bool {
 	apart := false
 	if at := s.steered(host); at != nil {
@@ -212,7 +211,7 @@ func (s *View) besides(host string) bool {
 	return host == z.Origin() || n != nil && n.Static != nil
 }
 
-// some returns a list as text, the first of a long one.
+// some returns a list as text; of a long one, only the start.
 func some(list []string, separator string) string {
 	const most = 16
 	if len(list) <= most {
@@ -221,7 +220,7 @@ func some(list []string, separator string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], separator), len(list)-most)
 }
 
-// reader returns a builder that looks cells up in s, and makes none.
+// reader returns a builder that looks up cells in s, and makes none.
 func (s *View) reader() *pool.Builder {
 	return &pool.Builder{
 		Zone: s.optionsAt,
@@ -262,11 +261,11 @@ func (s *View) Hosts(group string) iter.Seq2[string, string] {
 	}
 }
 
-// allClients is what FailsOpen returns where there is no client for whom anything is up.
+// allClients is what FailsOpen returns if nothing is up for any client.
 const allClients = "all clients"
 
-// FailsOpen returns the clients that a host, with or without its final dot, fails open for at this moment, such as "all
-// clients" or "clients in GEO-EU"; "" for none. They can only get targets that are down (rule 4.6).
+// FailsOpen returns the clients for whom a host, with or without its final dot, fails open now, such as "all clients" or "clients in
+// GEO-EU"; "" for none. They can only get targets that are down (rule 4.6).
 func (s *View) FailsOpen(host string) string {
 	at := s.steered(dns.Fqdn(host))
 	if at == nil || at.Data == nil {

@@ -14,7 +14,7 @@ type Object struct {
 	Name string `json:"name"`
 }
 
-// OwnerOf names the object that a contender is of.
+// OwnerOf names a contender's object.
 func OwnerOf(c *endpoint.Contender) Object { return ObjectOf(c.Kind, c.By) }
 
 // ObjectOf names an object of a kind.

@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// offspring are the children that there are in a cluster, by the object that controls them:
-// DNSRecords by the namespace/name of their policy and by their host, probes by parentKey.
+// offspring are the existing children in a cluster, by their parent: DNSRecords by the
+// namespace/name of their policy and by host, probes by parentKey.
 type offspring struct {
 	byHost tree.Map[*api.DNSRecord]
 	probed tree.Map[*api.HealthCheckProbe]
@@ -28,7 +28,7 @@ func (o offspring) Edit() OffspringEdit { return OffspringEdit{o.byHost.Edit(), 
 // Offspring returns the edited version.
 func (e OffspringEdit) Offspring() offspring { return offspring{e.ByHost.Map(), e.probed.Map()} }
 
-// Records yields the DNSRecords of a policy, those of one host together.
+// Records yields a policy's DNSRecords, sorted by host.
 func (o offspring) Records(policy string) iter.Seq2[string, *api.DNSRecord] {
 	return o.byHost.Beginning(policy + " ")
 }
@@ -38,7 +38,7 @@ func (o offspring) Probes(of api.Ref) iter.Seq2[string, *api.HealthCheckProbe] {
 	return o.probed.Beginning(parentKey(of))
 }
 
-// recordKey is where byHost has a record, "" if it is nobody's child. No name has a space.
+// recordKey is a record's key in byHost, "" if it is no child. Names have no spaces.
 func recordKey(r *api.DNSRecord) string {
 	policy := endpoint.RecordParent(r).Name
 	if policy == "" {
@@ -51,10 +51,10 @@ func recordKey(r *api.DNSRecord) string {
 	return policy + " " + root + " " + r.BareName()
 }
 
-// parentKey is how the keys of an object's probes begin.
+// parentKey is the prefix of the keys of an object's probes.
 func parentKey(of api.Ref) string { return of.Kind.String() + " " + of.Name + " " }
 
-// probeChildKey is where probed has a probe, "" if it is nobody's child.
+// probeChildKey is a probe's key in probed, "" if it is no child.
 func probeChildKey(p *api.HealthCheckProbe) string {
 	of := endpoint.ProbeParent(p)
 	if of.Name == "" {
@@ -63,7 +63,7 @@ func probeChildKey(p *api.HealthCheckProbe) string {
 	return parentKey(of) + p.BareName()
 }
 
-// Record replaces the DNSRecord old, one of them nil if it has come or gone.
+// Record replaces the DNSRecord old; one of them is nil if it came or went.
 func (e OffspringEdit) Record(old, r *api.DNSRecord) {
 	if old != nil {
 		if key := recordKey(old); key != "" {
@@ -77,7 +77,7 @@ func (e OffspringEdit) Record(old, r *api.DNSRecord) {
 	}
 }
 
-// Probe replaces the probe old, one of them nil if it has come or gone.
+// Probe replaces the probe old; one of them is nil if it came or went.
 func (e OffspringEdit) Probe(old, p *api.HealthCheckProbe) {
 	if old != nil {
 		if key := probeChildKey(old); key != "" {

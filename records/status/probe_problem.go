@@ -11,8 +11,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// ProbeProblems yields those of the probes that have no effect, though what could give them one is listed, each with why, in a
-// sentence for its owner. It takes one look at each namespace.
+// ProbeProblems yields the probes that have no effect, though everything that could give them one is listed, each with the reason as a
+// sentence for its owner. It looks at each namespace once.
 func (s *View) ProbeProblems(probes []*api.HealthCheckProbe) iter.Seq2[*api.HealthCheckProbe, string] {
 	return func(yield func(*api.HealthCheckProbe, string) bool) {
 		b := s.reader()
@@ -43,10 +43,10 @@ func (s *View) ProbeProblems(probes []*api.HealthCheckProbe) iter.Seq2[*api.Heal
 	}
 }
 
-// problemOf returns what is wrong with a probe itself. It is not settled where what
-// is published decides.
+// problemOf returns what is wrong with a probe itself. settled is false if it depends on what is
+// published.
 func (s *View) problemOf(p *api.HealthCheckProbe) (problem string, settled bool) {
-	if !s.Opt.ProbesOff || p.Address == "" { // else its status counts alone (rule 4.1)
+	if !s.Opt.ProbesOff || p.Address == "" { // otherwise only its status counts (rule 4.1)
 		if problem = cmp.Or(p.Fault, p.Invalid); problem != "" {
 			return problem, true
 		}
@@ -57,8 +57,8 @@ func (s *View) problemOf(p *api.HealthCheckProbe) (problem string, settled bool)
 
 // reached is what the probes of one namespace can join.
 type reached struct {
-	// asked are the addresses of the probes; published those of them that the
-	// namespace publishes, served those that a host of it is answered with.
+	// asked are the probes' addresses; published, those that the namespace publishes; served, those
+	// with which one of its hosts answers.
 	asked, published, served map[string]bool
 	// joined are the names of the probes that join.
 	joined map[string]bool
@@ -68,7 +68,7 @@ func newReached() *reached {
 	return &reached{make(map[string]bool), make(map[string]bool), make(map[string]bool), make(map[string]bool)}
 }
 
-// reach fills in r from a namespace of a cluster.
+// reach fills in r for a namespace of a cluster.
 func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
 	at := NewTargetSet(r.asked)
 	for c := range s.Cluster(cluster).Contenders(namespace) {
@@ -93,7 +93,7 @@ func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
 	}
 }
 
-// problem says why a probe without a fault of its own joins nothing; "" if it does.
+// problem says why a valid probe joins nothing; "" if it does.
 func (r *reached) problem(b *pool.Builder, p *api.HealthCheckProbe) string {
 	if r.joined[p.Name] {
 		return ""

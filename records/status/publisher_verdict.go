@@ -9,10 +9,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// maxTold is how many problems of one object its condition names.
+// maxTold bounds the problems of one object that its condition names.
 const maxTold = 8
 
-// publisherVerdict returns the verdict on a DNSRecord or DNSEndpoint; nil for none, and for the
+// publisherVerdict returns the verdict on a DNSRecord or DNSEndpoint; nil for none, and for
 // children of policies.
 func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.Verdict {
 	if t == nil || t.Publisher.Child {
@@ -73,8 +73,8 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 	return v
 }
 
-// distinct returns problems, which it may change, less those whose messages have been there
-// before: each target of an endpoint may have the same.
+// distinct drops problems with the same message as an earlier one: each target of an endpoint may
+// have it. It may change its argument.
 func distinct(problems []*endpoint.Problem) []*endpoint.Problem {
 	told := make(map[string]struct{}, len(problems))
 	return slices.DeleteFunc(problems, func(p *endpoint.Problem) bool {

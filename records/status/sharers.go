@@ -6,19 +6,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// Sharer is one of the objects that share a host, with its settings for the host as a whole (rule 5.6).
+// Sharer is one of the objects that share a host, with its settings for the whole host (rule 5.6).
 type Sharer struct {
 	Object
-	// DefaultGeo is the code that a policy names as the default; "" for none.
+	// DefaultGeo is the default code of a policy; "" for none.
 	DefaultGeo string
-	// Fallback is what its annotation says: any, default or none; "" if it says nothing that counts.
+	// Fallback is the value of its annotation: any, default or none; "" for no valid one.
 	Fallback string
-	// Empty says why it has no address for the host; "" if it has.
+	// Empty says why it has no address for the host; "" if it has one.
 	Empty string
 }
 
-// Sharers returns the objects that have a host, the owner first: what that says of the host as a whole counts. host is in
-// lower case with a final dot.
+// Sharers returns the objects that share a host, the owner first, whose settings for the whole host count. host is in lower case with a
+// final dot.
 func (s *View) Sharers(host string) (all []Sharer) {
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(host))
 	if !ok {
@@ -32,7 +32,7 @@ func (s *View) Sharers(host string) (all []Sharer) {
 	return all
 }
 
-// sharerOf returns what a contender says of its host as a whole.
+// sharerOf returns a contender's settings for its whole host.
 func sharerOf(c *endpoint.Contender) Sharer {
 	s := Sharer{Object: OwnerOf(c), DefaultGeo: c.Policy.DefaultGeo}
 	if value := c.Policy.Annotations[pool.AnnotationFallback]; value != "" {

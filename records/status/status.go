@@ -14,7 +14,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// The reasons and messages of a DNSRecord's conditions that Kuadrant's users know.
+// The reasons and messages of a DNSRecord's conditions, as Kuadrant's users know them.
 const (
 	reasonProviderSuccess = "ProviderSuccess"
 	reasonAllPassed       = "AllChecksPassed"
@@ -23,9 +23,8 @@ const (
 	messageNotWanted      = "the DNSPolicy does not publish the host; the record will be deleted"
 )
 
-// ProbeStatus returns the status that a DNSHealthCheckProbe should have at this moment (rule 4.8); ok is false if it is not
-// ours to write: there is no such object, another controller has it, or others probe. last returns when the last check of a
-// target, by its key, ended; nil if unknown.
+// ProbeStatus returns the current status for a DNSHealthCheckProbe (rule 4.8); ok is false if it is not ours to write: there is no such
+// object, another controller has it, or others probe. last returns when a target's last check ended, by its key; nil if unknown.
 func (s *View) ProbeStatus(cluster, name string, last func(key string) time.Time) (st api.ProbeStatus, ok bool) {
 	p := s.probe(cluster, name)
 	if p == nil || s.Opt.ProbesOff || p.Controlled && !p.Own() {
@@ -59,9 +58,9 @@ func (s *View) probe(cluster, name string) (p *api.HealthCheckProbe) {
 	return p
 }
 
-// RecordStatus returns the status that a DNSRecord should have at this moment, made for the caller: its conditions, with
-// Kuadrant's reasons, and its endpoints as published, with their health and effective weight (rule 4.8). The verdict is nil if
-// it is not ours to write: there is no such object, or another controller publishes it.
+// RecordStatus returns the current status for a DNSRecord, made for the caller: its conditions, with Kuadrant's reasons, and its endpoints
+// as published, with their health and effective weight (rule 4.8). The verdict is nil if it is not ours to write: there is no such object,
+// or another controller publishes it.
 func (s *View) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEndpoint) {
 	in := s.In.Cluster(cluster)
 	if in == nil {
@@ -81,7 +80,7 @@ func (s *View) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEn
 	return s.publisherStatus(t)
 }
 
-// childStatus returns what RecordStatus does, for a child of a policy.
+// childStatus is RecordStatus for a child of a policy.
 func (s *View) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.Verdict, []api.WrittenEndpoint) {
 	p := s.parentObject(cluster, of)
 	v := &api.Verdict{}
@@ -106,12 +105,12 @@ func (s *View) childStatus(cluster string, of api.Ref, r *api.DNSRecord) (*api.V
 	return v, nil
 }
 
-// ensured returns the condition of a DNSRecord that is served in full.
+// ensured returns the condition of a fully served DNSRecord.
 func ensured() []api.Condition {
 	return []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: reasonProviderSuccess, Message: messageEnsured}}
 }
 
-// healthyOf returns the condition that says what is known of some targets; none where nothing is.
+// healthyOf returns the condition with the health of some targets; none if nothing is known.
 func healthyOf(f findings) []api.Condition {
 	c := api.Condition{Type: endpoint.ConditionHealthy, Status: api.ConditionFalse, Reason: endpoint.ReasonSomePassed, Message: messageAddresses + strings.Join(f.bad, " ") + "]"}
 	switch {
@@ -126,7 +125,7 @@ func healthyOf(f findings) []api.Condition {
 	return []api.Condition{c}
 }
 
-// publisherStatus returns what RecordStatus does, for a DNSRecord that somebody else has written.
+// publisherStatus is RecordStatus for a DNSRecord of a user.
 func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenEndpoint) {
 	losses := make(zone.LossMemo).Losses
 	v := *s.publisherVerdict(t, losses)
@@ -172,24 +171,24 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 	return &v, rows
 }
 
-// condition is how the endpoints of one contender are at this moment.
+// condition is the current health of one contender's endpoints.
 type condition struct {
 	b    *pool.Builder
 	of   *endpoint.Contender
 	word *health.Cell
 	rows []api.WrittenEndpoint
-	at   map[string][]int // rows by their names
-	// known is what has been found of rows, those included that are being looked at.
+	at   map[string][]int // rows by name
+	// known has the result for rows, including those in progress.
 	known map[int]found
 }
 
-// found is the state of an endpoint; said is false if nothing is known of it.
+// found is the state of an endpoint; said is false if it is unknown.
 type found struct {
 	state health.State
 	said  bool
 }
 
-// newCondition returns the condition of a contender's endpoints, before any is looked at.
+// newCondition returns the condition of a contender's endpoints, before any is evaluated.
 func (s *View) newCondition(c *endpoint.Contender, rows []api.WrittenEndpoint) *condition {
 	b := s.reader()
 	m := &condition{b: b, of: c, word: b.Word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
@@ -199,8 +198,8 @@ func (s *View) newCondition(c *endpoint.Contender, rows []api.WrittenEndpoint) *
 	return m
 }
 
-// tell adds their health to the endpoints: those with a weight, and those with addresses or
-// hostnames. One that is down, or drained, has the weight 0.
+// tell adds their health to the endpoints with a weight, and those with addresses or hostnames. One
+// that is down or drained gets the weight 0.
 func (c *condition) tell() {
 	drained := c.word.Load().Drained()
 	for i := range c.rows {
@@ -220,13 +219,13 @@ func (c *condition) tell() {
 	}
 }
 
-// row returns how an endpoint is: as the member is whose addresses it has or leads to (rule 4.5), or as the best of what it leads to.
-// Without a set identifier, addresses are judged by themselves.
+// row returns the health of an endpoint: that of the member whose addresses it has or leads to (rule 4.5), or the best of what it leads to.
+// Addresses without a set identifier are judged by themselves.
 func (c *condition) row(i int) found {
 	if f, ok := c.known[i]; ok {
 		return f
 	}
-	c.known[i] = found{state: health.Up} // of a loop
+	c.known[i] = found{state: health.Up} // in case of a loop
 	e, f := &c.rows[i], found{state: health.Up}
 	var next []int
 	if e.Type == "CNAME" {
@@ -251,7 +250,7 @@ func (c *condition) row(i int) found {
 	return f
 }
 
-// member returns the rows that have the addresses of one member: those at the name of row i with its set identifier.
+// member returns the rows with the addresses of one member: those at the name of row i with its set identifier.
 func (c *condition) member(i int) []int {
 	e := &c.rows[i]
 	if e.Type == "CNAME" {
@@ -262,7 +261,7 @@ func (c *condition) member(i int) []int {
 	})
 }
 
-// addresses returns the state of the addresses, or of the hostname, of rows together.
+// addresses returns the combined state of the addresses, or the hostname, of rows.
 func (c *condition) addresses(rows ...int) (f found) {
 	var v4, v6 []pool.Cells
 	for _, i := range rows {

@@ -27,7 +27,7 @@ func NewTargetSet(names map[string]bool) TargetSet {
 	return s
 }
 
-// In yields the names of those of s that are among the targets of a contender.
+// In yields the names in s that are among a contender's targets.
 func (s TargetSet) In(t *endpoint.Targets) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, l := range t.Leaves {
@@ -47,7 +47,7 @@ func (s TargetSet) In(t *endpoint.Targets) iter.Seq[string] {
 	}
 }
 
-// Meets reports whether one of s is among the targets of a contender.
+// Meets reports whether one of s is among a contender's targets.
 func (s TargetSet) Meets(t *endpoint.Targets) bool {
 	for range s.In(t) {
 		return true
@@ -55,8 +55,8 @@ func (s TargetSet) Meets(t *endpoint.Targets) bool {
 	return false
 }
 
-// Unmet returns the overrides that s was compiled with and that concern nothing: no
-// cluster, no Gateway, and no target of what a policy publishes.
+// Unmet returns the overrides in force that match nothing: no cluster, no Gateway, and no target
+// that a policy publishes.
 func (s *View) Unmet() (unmet []api.Override) {
 	published := make(map[string]bool)
 	for o := range s.In.Overrides.All() {
@@ -85,7 +85,7 @@ func (s *View) Unmet() (unmet []api.Override) {
 	return unmet
 }
 
-// knows reports whether the cluster or the Gateway of an override is there.
+// knows reports whether the cluster or the Gateway of an override exists.
 func (s *View) knows(o *api.Override) bool {
 	for i, c := range s.Clusters {
 		if o.Target != "" || o.Cluster != "" && o.Cluster != c.Name {

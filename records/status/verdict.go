@@ -22,8 +22,8 @@ const (
 	messageConflicted = "DNSPolicy is conflicted by "
 )
 
-// enforcedVerdicts are the verdicts of policies with nothing to report, by
-// number of records: most policies share one of them.
+// enforcedVerdicts are the verdicts of policies with nothing to report, by number of records: most
+// policies share one.
 var enforcedVerdicts = func() (v [64]*api.Verdict) {
 	for i := range v {
 		v[i] = &api.Verdict{Conditions: okConditions(messageEnforced), TotalRecords: int32(i)}
@@ -47,7 +47,7 @@ func refusedVerdict(reason, message string) *api.Verdict {
 }
 
 // VerdictOf returns the verdict on p, one of t's policies. s has the groups and zones, zones
-// returns the names of the served ones, children are those of the policies of the cluster.
+// returns the names of the served ones, children are those of the cluster's policies.
 func VerdictOf(t *endpoint.Target, p *api.DNSPolicy, s *View, zones func() string, children offspring) *api.Verdict {
 	if v := acceptance(t, p); v != nil {
 		return v
@@ -60,7 +60,7 @@ func VerdictOf(t *endpoint.Target, p *api.DNSPolicy, s *View, zones func() strin
 	return r.verdict()
 }
 
-// acceptance returns the verdict of a policy that is not accepted, else nil.
+// acceptance returns the verdict on a policy that is not accepted, else nil.
 func acceptance(t *endpoint.Target, p *api.DNSPolicy) *api.Verdict {
 	if why := endpoint.Refused(p); why != "" {
 		return refusedVerdict(endpoint.ReasonInvalid, "DNSPolicy target is invalid: "+why)
@@ -81,21 +81,20 @@ func acceptance(t *endpoint.Target, p *api.DNSPolicy) *api.Verdict {
 	return nil
 }
 
-// report gathers what there is to say about one accepted policy.
+// report collects what there is to say about one accepted policy.
 type report struct {
 	policy *api.DNSPolicy
 	target *endpoint.Target
 	zones  func() string // the served zones, for a message
-	// served counts the hosts that are published, empty those that have no
-	// usable address.
+	// served counts the published hosts, empty those without a usable address.
 	served, empty int
-	// failed names the records of hosts that are not served.
+	// failed names the DNSRecords of hosts that are not served.
 	failed []string
 	// hosts are the notes on single hosts, whole those on the whole policy.
 	hosts, whole []endpoint.Note
 }
 
-// collect gathers what there is to say.
+// collect collects what there is to say.
 func (r *report) collect(s *View) {
 	for _, n := range r.target.Notes {
 		if n.Policy == r.policy {
@@ -144,7 +143,7 @@ func (r *report) add(n endpoint.Note) {
 	}
 }
 
-// verdict returns the verdict that was gathered.
+// verdict returns the verdict from what was collected.
 func (r *report) verdict() *api.Verdict {
 	if len(r.hosts)+len(r.whole)+r.empty == 0 && 0 < r.served && r.served < len(enforcedVerdicts) {
 		return enforcedVerdicts[r.served]
@@ -165,7 +164,7 @@ func (r *report) verdict() *api.Verdict {
 	return v
 }
 
-// mixed reports whether the Gateway's addresses cannot be enforced (rule 1.3).
+// mixed reports whether the Gateway's mix of addresses cannot be enforced (rule 1.3).
 func (r *report) mixed() bool {
 	return slices.ContainsFunc(r.whole, func(n endpoint.Note) bool { return n.Condition.Reason == endpoint.ReasonInconsistent })
 }
@@ -191,8 +190,8 @@ func (r *report) enforced() string {
 	return message
 }
 
-// cause returns the note that says why nothing is enforced: addresses that do
-// not go together, else what keeps the first host from being served.
+// cause returns the note that says why nothing is enforced: a mix of addresses, else what keeps the
+// first host from being served.
 func (r *report) cause() endpoint.Note {
 	all := append(slices.Clone(r.whole), r.hosts...)
 	i := slices.IndexFunc(all, func(n endpoint.Note) bool { return n.Condition.Reason == endpoint.ReasonInconsistent })

@@ -14,12 +14,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// View is what has become of all objects at one moment. It is immutable but for the health cells that it points to.
+// View is the state of all objects at one moment. It is immutable except for the health cells that it points to.
 type View struct {
-	// In and Opt are what it was made of.
+	// In and Opt are its input.
 	In  api.Objects
 	Opt *endpoint.Options
-	// Table says which zones are served; views with the same zones share it. Served are these, in its order.
+	// Table says which zones are served; views with the same zones share it. Served has them in its order.
 	Table      *endpoint.Zones
 	Served     []*zone.Zone
 	Clusters   []*Cluster
@@ -40,23 +40,23 @@ func (c *Cluster) Contenders(namespace string) iter.Seq[*endpoint.Contender] {
 	}
 }
 
-// Cluster is what is kept of one cluster between two compiles.
+// Cluster is what is kept of one cluster between compiles.
 type Cluster struct {
 	Name, UID string
 	Targets   tree.Map[*endpoint.Target] // by the Gateway's namespace/name, or endpoint.PublisherKey
 	Verdicts  tree.Map[*api.Verdict]     // by the policy's namespace/name
 	Records   tree.Map[*endpoint.Record] // by the Record's namespace/name
 	Unplaced  int                        // how many Records have a problem
-	// RefusedPublishers is how many objects with endpoints are not served.
+	// RefusedPublishers counts the objects with endpoints that are not served, by kind.
 	RefusedPublishers [api.NumKinds]int
-	// Probes are those that can say anything, Offspring the children that there are.
+	// Probes are the usable probes, Offspring the existing children.
 	Probes    pool.ProbeIndex
 	Offspring offspring
 	// accepted and refused count the policies by their verdict.
 	accepted, refused int
 }
 
-// Cluster returns what is kept of a cluster, by its name; nothing for one that is not read.
+// Cluster returns what is kept of a cluster, by its name; empty for one that is not read.
 func (s *View) Cluster(name string) *Cluster {
 	if i := s.In.Place(name); i >= 0 {
 		return s.Clusters[i]
@@ -64,20 +64,19 @@ func (s *View) Cluster(name string) *Cluster {
 	return new(Cluster)
 }
 
-// NameGroup is the contenders that may meet at names, and what was made of them.
+// NameGroup is the contenders that may meet at names, and the result.
 type NameGroup struct {
 	owner.Group
 	Notes map[*endpoint.Contender][]api.Condition // nil for none
-	// Dropped is how many endpoints of a contender are not served for those of others; nil for
-	// none.
+	// Dropped counts a contender's endpoints that give way to others'; nil for none.
 	Dropped map[*endpoint.Contender]int
-	Names   []string // the names that hold data of the group
-	Told    []string // the names of TXT records that name owners
-	Owned   []string // other names that its contenders own: Records are not served there
-	Checks  []string // the keys of the targets that they have checked, once for each use
+	Names   []string // names with data of the group
+	Told    []string // names of the TXT records that name owners
+	Owned   []string // other names of its contenders: Records are not served there
+	Checks  []string // keys of their targets, once for each use
 }
 
-// Zone returns the zone that contains name, that with the longest origin; nil for none. name is in lower case with a final dot.
+// Zone returns the zone with the longest origin that contains name; nil for none. name is in lower case with a final dot.
 func (s *View) Zone(name string) *zone.Zone {
 	if i := endpoint.ClosestOrigin(s.Table.Index, name); i >= 0 {
 		return s.Served[i]
@@ -85,8 +84,8 @@ func (s *View) Zone(name string) *zone.Zone {
 	return nil
 }
 
-// ZoneOf returns the zone that answers for a type at a name; nil for none. DS at the origin of a zone is answered by the zone
-// above, if that is served here (RFC 4035 §3.1.4.1).
+// ZoneOf returns the zone that answers for a type at a name; nil for none. For DS at a zone's origin it is the zone above, if that is
+// served here (RFC 4035 §3.1.4.1).
 func (s *View) ZoneOf(name string, rtype uint16) *zone.Zone {
 	if rtype == dns.TypeDS {
 		if up := s.Table.Above(name); up != nil {
@@ -96,9 +95,9 @@ func (s *View) ZoneOf(name string, rtype uint16) *zone.Zone {
 	return s.Zone(name)
 }
 
-// Verdicts returns how many objects of a kind are accepted, and how many are not; ok is
-// false if the kind has no verdicts. A Record that another object keeps from being
-// served counts as accepted: see Zone.Conflicts.
+// Verdicts returns how many objects of a kind are accepted, and how many are not; ok is false if
+// the kind has no verdicts. A Record that is not served because of another object counts as
+// accepted: see Zone.Conflicts.
 func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 	switch kind {
 	case api.KindDNSPolicy:
@@ -134,8 +133,8 @@ func (s *View) Verdicts(kind api.Kind) (accepted, refused int, ok bool) {
 	return accepted, refused, true
 }
 
-// Verdict returns what became of an object; nil if it is not known, and for the children of
-// policies: RecordStatus says how these are. The caller must not change it.
+// Verdict returns the verdict on an object; nil if it is unknown, and for children of policies: see
+// RecordStatus. The caller must not change it.
 func (s *View) Verdict(cluster string, ref api.Ref) *api.Verdict {
 	v := s.VerdictWith(cluster, ref, make(zone.LossMemo).Losses)
 	if ref.Kind == api.KindZone {
@@ -144,8 +143,8 @@ func (s *View) Verdict(cluster string, ref api.Ref) *api.Verdict {
 	return v
 }
 
-// VerdictWith returns what Verdict does, less the condition on a Zone's status.entries. losses says
-// how to look up what is said of the Records at a name.
+// VerdictWith is Verdict without the condition on a Zone's status.entries. losses looks up the
+// problems of the Records at a name.
 func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *api.Verdict {
 	i := s.In.Place(cluster)
 	if i < 0 {
@@ -173,10 +172,10 @@ func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *a
 	}
 }
 
-// Objects returns what the view was made of.
+// Objects returns the view's input.
 func (s *View) Objects() api.Objects { return s.In }
 
-// Count adds n to the policies with a verdict like v; nil counts as none.
+// Count adds n to the number of policies with a verdict like v; nil counts as none.
 func (c *Cluster) Count(v *api.Verdict, n int) {
 	switch {
 	case v == nil:

@@ -71,13 +71,13 @@ func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verd
 	return v
 }
 
-// lossOf returns what keeps a Record of a zone from being served as it is written, or from being
-// answered with; nil for nothing.
+// lossOf returns what keeps a zone's Record from being served as written, or from being answered;
+// nil for nothing.
 func (s *View) lossOf(z *zone.Zone, r *endpoint.Record, losses zone.LossFunc) *endpoint.Problem {
 	return z.LossOf(z.Node(r.Name), r, losses)
 }
 
-// ready returns the conditions of an object that is not served; name is its, with a final dot.
+// ready returns the conditions of an object that is not served, given its name with a final dot.
 func (s *View) ready(name string, p *endpoint.Problem) []api.Condition {
 	message := p.Message
 	if p.Reason == endpoint.ReasonNotServed && message == "" {
@@ -86,8 +86,7 @@ func (s *View) ready(name string, p *endpoint.Problem) []api.Condition {
 	return []api.Condition{{Type: endpoint.ConditionReady, Status: api.ConditionFalse, Reason: p.Reason, Message: api.Cut(message, endpoint.MaxMessage)}}
 }
 
-// served returns the conditions of an object that is served, of which there may be
-// something to say.
+// served returns the conditions of a served object, with a problem to report, if any.
 func served(v *api.Verdict, said *endpoint.Problem) []api.Condition {
 	c := api.Condition{Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: endpoint.ReasonServed, Message: api.MessageServed}
 	if v.Parent != "" && v.ParentLabel() == "" {
@@ -99,8 +98,7 @@ func served(v *api.Verdict, said *endpoint.Problem) []api.Condition {
 	return []api.Condition{c}
 }
 
-// Spoken yields the Records of which there is more to say than that they are served. losses says how to look up what is
-// said of the Records at a name.
+// Spoken yields the Records that have more to report than that they are served. losses looks up the problems of the Records at a name.
 func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 	return func(yield func(*endpoint.Record) bool) {
 		for _, c := range s.Clusters {
@@ -115,7 +113,7 @@ func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 		}
 		for _, z := range s.Served {
 			for _, n := range z.Nodes.All() {
-				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 // by far the most
+				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 // almost always
 				for _, r := range n.Records {
 					if r.Kind != 0 || quiet && r.Unquoted() == nil {
 						continue
