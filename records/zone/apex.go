@@ -10,10 +10,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// fixedSets returns the RRsets that the Corefile puts into the zone: the apex NS set,
-// and the addresses of the name servers that lie in the zone. Their keys are owner
-// names. A name server without an address has a key without sets, so that its name
-// exists (rule 6.8).
+// fixedSets returns the RRsets that the Corefile puts into the zone, by owner name: the apex NS
+// set, and the addresses of the name servers in the zone. A name server without an address has a
+// key without sets, so that its name exists (rule 6.8).
 func fixedSets(at *endpoint.Zone) map[string][]RRset {
 	sets := make(map[string][]RRset)
 	servers, ttl := at.Nameservers(), uint32(endpoint.ApexTTL)

@@ -10,15 +10,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// delegation is what a zone holds of one that begins below it and is served here: its NS
-// records, and the addresses of those of its servers that lie in it (rule 6.6).
+// delegation is a zone's data about a zone below that is served here: its NS records, and the
+// addresses of its servers that lie in it (rule 6.6).
 type delegation struct {
 	names []string // owner names
 	sets  [][]RRset
 }
 
-// Delegation returns what the zone above is to hold of the edited one, which is settled, as are those below it, where nodeAt finds
-// names; nil for nothing: nobody has named a server of it.
+// Delegation returns what the zone above should hold of the edited zone, which is settled, as are those below it; nodeAt finds names. nil
+// for nothing: no server of it has been named.
 func (e *Edit) Delegation(nodeAt func(name string) *Node) *delegation {
 	z := e.Zone
 	apex := e.Node(z.Origin())
@@ -53,21 +53,20 @@ func (e *Edit) Delegation(nodeAt func(name string) *Node) *delegation {
 	return d
 }
 
-// StandsIn reports whether the zone, whose apex is given, has no name server but the one
-// that is made up for it (rule 6.8).
+// StandsIn reports whether the zone with the given apex has only the placeholder as name server
+// (rule 6.8).
 func StandsIn(at *endpoint.Zone, apex *Node) bool {
 	return len(at.Corefile.Nameservers) == 0 &&
 		!slices.ContainsFunc(apex.Records, func(r *endpoint.Record) bool { return r.RR.Header().Rrtype == dns.TypeNS })
 }
 
-// StandsIn reports whether the zone has no name server but the one that is made up for it
-// (rule 6.8).
+// StandsIn reports whether the zone has only the placeholder as name server (rule 6.8).
 func (z *Zone) StandsIn() bool {
 	apex, ok := z.Nodes.Get(z.Origin())
 	return ok && StandsIn(&z.Zone, apex)
 }
 
-// equal reports whether two delegations say the same; nil says nothing.
+// equal reports whether two delegations are the same; nil is none.
 func (d *delegation) equal(o *delegation) bool {
 	if d == nil || o == nil {
 		return d == o
@@ -84,7 +83,7 @@ func (s RRset) equal(o RRset) bool {
 	})
 }
 
-// Delegate makes d what the zone holds of the zone of that origin; nil for nothing.
+// Delegate makes d the zone's delegation of the zone with that origin; nil removes it.
 func (e *Edit) Delegate(origin string, d *delegation) {
 	old, _ := e.Zone.delegations.Get(origin)
 	if d.equal(old) {
@@ -106,8 +105,8 @@ func (e *Edit) Delegate(origin string, d *delegation) {
 	}
 }
 
-// merge returns the RRsets of both lists, by type: those of one type together, each data
-// once, with the lower TTL. Neither list is changed.
+// merge merges RRsets of the same type in both lists, each data once, with the lower TTL. It
+// changes neither list.
 func merge(a, b []RRset) []RRset {
 	if len(b) == 0 {
 		return a
@@ -124,7 +123,7 @@ func merge(a, b []RRset) []RRset {
 	return slices.Clip(all)
 }
 
-// with returns the records of both sets as one.
+// with returns one set with the records of both.
 func (s RRset) with(o RRset) RRset {
 	rrs := slices.Concat(s.RRs, o.RRs)
 	ttl := rrs[0].Header().Ttl
@@ -142,8 +141,8 @@ func (s RRset) with(o RRset) RRset {
 	return RRset{s.Type, slices.Clip(rrs)}
 }
 
-// Depth returns a number that is larger for an origin than for those above it. What a zone
-// copies comes from deeper ones.
+// Depth returns a number that is larger for an origin than for those above it. Zones copy from
+// deeper ones.
 func Depth(origin string) int {
 	if origin == "." {
 		return 0

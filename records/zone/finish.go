@@ -10,8 +10,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Finish returns the edited zone. before is the zone of the same name in the
-// snapshot before, nil for none: an unchanged hash keeps its serial (rule 6.7).
+// Finish returns the edited zone. before is the zone of that name in the snapshot before, nil for
+// none: the same hash keeps its serial (rule 6.7).
 func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 	z := *e.Zone
 	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.told, &e.owned, &e.dnames, &e.deep} {
@@ -32,11 +32,10 @@ func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 	return &z
 }
 
-// count gives z, which is the edited zone, the next serial of this server, which keeps
-// serials by itself.
+// count gives z, the edited zone, this server's own next serial, if it keeps serials by itself.
 func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
 	last := p.Retired.Serial
-	if before != nil && before.gate != nil { // somebody else has kept them before
+	if before != nil && before.gate != nil { // a writer kept them before
 		if before.gate.published == nil {
 			last = before.serial
 		}
@@ -56,7 +55,7 @@ func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
 	resumed := z.resumed(z.serial, p.Published, first, now)
 	switch serial := z.after(resumed, p.Kept, first && p.Published.Serial == 0, now); {
 	case before == nil || serial != z.serial:
-		z.number(serial) // others have published too: one serial may have meant two things
+		z.number(serial) // others have published too: one serial may have had two contents
 	case before.hash == z.hash:
 		z.become(before)
 	default:
@@ -65,9 +64,8 @@ func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
 	}
 }
 
-// after returns the serial that the zone has in view of what is kept as published
-// last, whoever published it (rule 6.7). serial is what it would have without that; first
-// is true if nothing was published here yet.
+// after returns the zone's serial, taking into account what anybody published last (rule 6.7).
+// serial is what it would be otherwise; first is true if nothing was published here yet.
 func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) uint32 {
 	switch later := newer(kept.Serial, serial); {
 	case kept.Serial == 0:
@@ -89,7 +87,7 @@ func (z *Zone) MName() string {
 	return z.Nameservers()[0].Name
 }
 
-// Unaddressed returns the first of the zone's name servers that lies in it, in no zone below, and has no address; "" for none.
+// Unaddressed returns the zone's first name server that lies in it, not in a zone below, and has no address; "" for none.
 func (z *Zone) Unaddressed() string {
 	apex, ok := z.Nodes.Get(z.Origin())
 	if !ok {
@@ -108,8 +106,8 @@ func (z *Zone) Unaddressed() string {
 	return ""
 }
 
-// ownGlue returns the addresses of the zone's name servers where all of them lie in it, and
-// none depends on checks.
+// ownGlue returns the addresses of the zone's name servers if all of them lie in it, and none
+// depends on checks.
 func (z *Zone) ownGlue() []dns.RR {
 	apex, ok := z.Nodes.Get(z.Origin())
 	if !ok {
@@ -126,7 +124,7 @@ func (z *Zone) ownGlue() []dns.RR {
 	return slices.Clip(z.appendGlue(nil, servers[:min(len(servers), MaxTargets)], MaxAdditional, func(string) bool { return true }))
 }
 
-// number gives the zone its serial, before anybody else sees it. It has no journal then.
+// number sets the zone's serial, before others see the zone. It has no journal then.
 func (z *Zone) number(serial uint32) {
 	soa := z.Zone.SOA(z.MName(), serial)
 	denial := *soa

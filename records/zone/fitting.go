@@ -9,18 +9,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// maxRRset is how many octets an RRset has in a message at the most, each record with a
-// compressed owner name. A message of 65,535 octets has a header, a question and an owner name
-// of 255 octets beside it, an OPT and a TSIG, a chain of CNAMEs that leads to the RRset, and
-// signatures: 5,535 octets are for them. An RRset that no message holds is never answered (RFC
-// 2181 §9), and keeps secondaries from the whole zone (rule 8.1).
+// maxRRset bounds an RRset in a message, in octets, each record with a compressed owner name. A
+// message of 65,535 octets also has a header, a question and an owner name of 255 octets, an OPT
+// and a TSIG, a chain of CNAMEs that leads to the RRset, and signatures: 5,535 octets are for them.
+// An RRset that fits into no message is never answered (RFC 2181 §9), and keeps secondaries from
+// the whole zone (rule 8.1).
 const maxRRset = 60_000
 
-// recordOctets is how many octets a record adds to an RRset in a message: a pointer to its
-// owner name, what stands before its data (RFC 1035 §3.2.1), and these.
+// recordOctets is how many octets a record adds to an RRset in a message: a pointer to its owner
+// name, the fields before its data (RFC 1035 §3.2.1), and its data.
 func recordOctets(rr dns.RR) int {
 	const pointer, fields = 2, 10
-	n := int(rr.Header().Rdlength) // known since it was checked
+	n := int(rr.Header().Rdlength) // known since the record was checked
 	switch rr := rr.(type) {
 	case *dns.A:
 		n = len(rr.A)
@@ -33,7 +33,7 @@ func recordOctets(rr dns.RR) int {
 	return pointer + fields + n
 }
 
-// takenBy is how many octets the records of a type among sets have in a message.
+// takenBy is the size in a message, in octets, of the records of a type among sets.
 func takenBy(sets []RRset, rtype uint16) (n int) {
 	for _, rr := range OfType(sets, rtype) {
 		n += recordOctets(rr)
@@ -41,13 +41,12 @@ func takenBy(sets []RRset, rtype uint16) (n int) {
 	return n
 }
 
-// fitting returns those of some Records of one type, in the order of their data and then of
-// their age, that a message can hold, beside so many octets of other records of the RRset. Those
-// of the oldest objects stay, and one always does where nothing is beside them. lose is told of the
-// others.
+// fitting returns those of some Records of one type, sorted by data and then by age, that fit into
+// a message beside other records of the RRset, whose octets beside counts. Those of the oldest
+// objects stay; at least one does if nothing is beside them. It calls lose for each of the others.
 func fitting(records []*endpoint.Record, beside int, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
 	all := beside
-	var oldest []int // of those with one data, the first
+	var oldest []int // the first one of each data
 	for i, r := range records {
 		if i == 0 || compareData(records[i-1].RR, r.RR) != 0 {
 			all += recordOctets(r.RR)

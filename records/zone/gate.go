@@ -9,81 +9,77 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// gate stands between the newest version of a zone and the published one, which SOA records
-// and transfers show, where a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
+// gate separates a zone's newest version from the published one, which SOA records and transfers
+// show, if a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
 type gate struct {
-	// published is the published version; nil if none has been kept. It holds what
-	// transfers need, and its journal has the steps from one published version to the next.
+	// published is the published version; nil if none has been kept. It holds what transfers need,
+	// and its journal has the steps between published versions.
 	published *Zone
-	// recent are the versions since, the oldest first, without the newest: the writer may
-	// come to keep any of them.
+	// recent are the versions since, oldest first, without the newest: the writer may yet keep any
+	// of them.
 	recent []version
 	// changed has the names at which the newest version may differ from the published one, with the
-	// generation of the snapshot in which they changed last. What changed up to the
-	// generation blind is not in it; 0 for all is in it.
+	// snapshot generation of their last change. It lacks changes up to the generation blind; 0 if
+	// it has all.
 	changed tree.Map[uint32]
 	blind   uint32
-	// kept is what the writer has kept last; the zero Kept for nothing.
+	// kept is what the writer kept last; zero for nothing.
 	kept api.Kept
-	// seen is the newest that was ever published here, or kept by anybody: nothing older is
-	// published from then on, and nothing else under its serial.
+	// seen is the newest version ever published here, or kept by anybody: from then on nothing
+	// older is published, and nothing else under its serial.
 	seen Numbered
-	// proposed is the serial that the newest version should be kept with.
+	// proposed is the serial with which the newest version should be kept.
 	proposed uint32
-	// since is from when on the published version has been behind the newest one; zero if it is not.
+	// since is when the published version fell behind the newest one; zero if it has not.
 	since time.Time
 	// withheld is true if the newest version may lack names: it is not proposed.
 	withheld bool
-	// beside is true if the zone is kept beside the Zones.
+	// beside is true if the zone's state is kept beside the Zones.
 	beside bool
 }
 
-// version is a version of a zone that a newer one has replaced, reduced to what transfers
-// need.
+// version is a replaced version of a zone, reduced to what transfers need.
 type version struct {
 	*Zone
-	cost int // the names that the next one has made anew: what it alone holds in memory
+	cost int // names that the next version made anew: the memory held by this one alone
 }
 
-// Numbered is a content with its serial; the serial 0 is none.
+// Numbered is a content with its serial; serial 0 means none.
 type Numbered struct {
 	Serial uint32
 	hash   digest
 }
 
-// The bounds of what is held back. Sources publish some tens of times in a second at the
-// most: a writer has a second or two to keep what it was offered before that is forgotten
-// here. One that takes longer is offered the newest again. Versions that share little with
-// the next one are forgotten first.
+// The bounds of the versions held back. Sources publish some tens of times a second at most, so a
+// writer has a second or two to keep what it was offered before we forget that. A slower one is
+// offered the newest again. Versions that share little with the next are forgotten first.
 const (
 	maxRecent      = 64
 	maxRecentNames = maxJournalRecords
 )
 
-// headStart is how far ahead of servers without a writer the serial is dated that SOA records
-// show while none is kept: one that ran here before may have counted up since its own start. The
-// first serial that is to be kept is dated as far ahead again: what other replicas show meanwhile
-// is dated by their own clocks and starts, and should not be higher.
+// headStart is how far ahead of servers without a writer SOA records are dated while no serial is
+// kept: an earlier server here may have counted up since its own start. The first serial to be kept
+// is dated as far ahead again: other replicas date theirs meanwhile by their own clocks and starts,
+// and should not be higher.
 const headStart = 2 * time.Hour
 
 // Past is what is known of a zone besides its versions.
 type Past struct {
-	// Retired is what the zone was served with when it was served last.
+	// Retired is the zone's last published state when it was served before.
 	Retired Numbered
-	// Kept is what is kept of it, whichever server wrote it; Beside is true if that is kept
-	// beside the Zones.
+	// Kept is what any server kept of it; Beside is true if that is kept beside the Zones.
 	Kept   api.Kept
 	Beside bool
-	// Published is what a process that ran here before has left.
+	// Published was left by an earlier process on this machine.
 	Published api.Kept
 	// Gated is true if a writer keeps serials.
 	Gated bool
-	// Listed is true if the zone lacks no name for a source that is not listed.
+	// Listed is true if every source that may have names of the zone is listed.
 	Listed bool
 }
 
-// last is the newest that is known of the zone to have been published anywhere; zero for
-// nothing.
+// last is the zone's newest known publication anywhere; zero for none.
 func (z *Zone) last() Numbered {
 	if z.gate != nil {
 		return z.gate.seen
@@ -91,7 +87,7 @@ func (z *Zone) last() Numbered {
 	return Numbered{z.serial, z.hash}
 }
 
-// bare returns z as transfers need it: it keeps nothing else in memory.
+// bare returns z reduced to what transfers need.
 func (z *Zone) bare() *Zone {
 	return &Zone{
 		Zone: z.Zone, Nodes: z.Nodes, trees: trees{dnames: z.dnames}, hash: z.hash, made: z.made,
@@ -99,8 +95,8 @@ func (z *Zone) bare() *Zone {
 	}
 }
 
-// pass puts z, which is the edited zone, behind its gate, and gives it the serial that is
-// published. before is the version before it, nil for none.
+// pass puts z, the edited zone, behind its gate, and gives it the published serial. before is the
+// version before it, nil for none.
 func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 	g := e.openGate(z, before)
 	if before == nil {
@@ -122,7 +118,7 @@ func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 	g.proposed = g.proposal(z, before, now)
 }
 
-// openGate returns the gate of before as it is once z is the newest version.
+// openGate returns before's gate, updated for z as the newest version.
 func (e *Edit) openGate(z, before *Zone) gate {
 	switch {
 	case before == nil:
@@ -150,7 +146,7 @@ func (e *Edit) openGate(z, before *Zone) gate {
 	return g
 }
 
-// replaced returns how many names of before the edited zone does not share with it.
+// replaced returns how many of before's names the edited zone does not share.
 func (e *Edit) replaced(before *Zone, anew bool) int {
 	if anew {
 		return before.Nodes.Len()
@@ -158,7 +154,7 @@ func (e *Edit) replaced(before *Zone, anew bool) int {
 	return len(e.Settled)
 }
 
-// push adds a version that has been replaced, but for the published one, which is kept anyway.
+// push adds a replaced version, unless it is the published one, which is kept anyway.
 func (g *gate) push(before *Zone, cost int) {
 	if g.published != nil && g.published.hash == before.hash && len(g.recent) == 0 {
 		return
@@ -176,7 +172,7 @@ func (g *gate) push(before *Zone, cost int) {
 	}
 	bare := before.bare()
 	bare.journal = journal{}
-	recent := make([]version, len(old)+1) // the versions before still have theirs
+	recent := make([]version, len(old)+1) // earlier versions still have theirs
 	copy(recent, old)
 	recent[len(old)] = version{bare, cost}
 	g.recent = recent
@@ -197,8 +193,8 @@ func (g *gate) note(names []string, generation uint32) {
 	}
 }
 
-// look publishes the version with the content that is kept, where there is one and its serial
-// is higher than the published one. z is the newest version, made by the edit id.
+// look publishes the version with the kept content, if there is one and its serial is higher than
+// the published one. z is the newest version, made by the edit id.
 func (g *gate) look(z *Zone, id uint32) {
 	hash, ok := parseHash(g.kept.Hash)
 	n := Numbered{g.kept.Serial, hash}
@@ -228,7 +224,7 @@ func (g *gate) look(z *Zone, id uint32) {
 	}
 }
 
-// see takes in what is published or kept somewhere.
+// see notes what is published or kept somewhere.
 func (g *gate) see(n Numbered) {
 	if g.seen.Serial == 0 || newer(n.Serial, g.seen.Serial) {
 		g.seen = n
@@ -239,15 +235,15 @@ func (g *gate) see(n Numbered) {
 func (g *gate) publish(v *Zone, serial uint32) {
 	next := v.bare()
 	next.number(serial)
-	// The same content with another serial is what others have published meanwhile.
+	// The same content with another serial: others published in between.
 	if g.published != nil && g.published.hash != v.hash {
 		next.journal = g.published.journal.with(g.delta(next))
 	}
 	g.published = next
 }
 
-// delta returns what next differs in from the published version; nil if that is more than a
-// journal holds.
+// delta returns what next changes from the published version; nil if that is too much for a
+// journal.
 func (g *gate) delta(next *Zone) *Delta {
 	if g.blind != 0 {
 		return deltaOf(g.published, next, nil)
@@ -259,8 +255,8 @@ func (g *gate) delta(next *Zone) *Delta {
 	return deltaOf(g.published, next, names)
 }
 
-// forget drops the names that changed last in the generation made, which is published now, or
-// before it.
+// forget drops the names whose last change was in the generation made, which is now published, or
+// before.
 func (g *gate) forget(made uint32) {
 	edit := g.changed.Edit()
 	for name, generation := range g.changed.All() {
@@ -274,8 +270,8 @@ func (g *gate) forget(made uint32) {
 	}
 }
 
-// interim returns the serial for SOA records where nothing may be transferred yet: the
-// newest that is known, be its content known here or not, else a first one.
+// interim returns the serial for SOA records while nothing may be transferred: the newest one
+// known, whether or not its content is known here, else a first one.
 func (g *gate) interim(before *Zone, now time.Time) uint32 {
 	serial := g.seen.Serial
 	if before != nil && before.gate != nil && before.gate.published == nil {
@@ -287,8 +283,8 @@ func (g *gate) interim(before *Zone, now time.Time) uint32 {
 	return serial
 }
 
-// display gives the zone the SOA record of the published version, with the serial interim where
-// there is none.
+// display gives the zone the published version's SOA record, with the serial interim if there is
+// none.
 func (z *Zone) display(interim uint32) {
 	if p := z.gate.published; p != nil {
 		z.serial, z.SOASet, z.Negative, z.journal = p.serial, p.SOASet, p.Negative, journal{}
@@ -297,8 +293,8 @@ func (z *Zone) display(interim uint32) {
 	z.number(interim)
 }
 
-// proposal returns the serial that the newest version should be kept with. Where nothing
-// new is known it is that of before, whatever the time.
+// proposal returns the serial with which the newest version should be kept. Without news it is
+// before's, whatever the time.
 func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	hash, _ := parseHash(g.kept.Hash)
 	if g.published != nil && g.published.hash == z.hash && g.published.serial == g.seen.Serial &&
@@ -319,7 +315,7 @@ func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
 	}
 }
 
-// parseHash reads what Zone.Hash has written; ok is false for any other text.
+// parseHash parses the output of Zone.Hash; ok is false for any other text.
 func parseHash(text string) (hash digest, ok bool) {
 	if len(text) != 32 {
 		return digest{}, false
@@ -332,10 +328,9 @@ func parseHash(text string) (hash digest, ok bool) {
 	return digest{hi, lo}, err == nil
 }
 
-// PublishedVersion returns the version of the zone that transfers have, with its serial and journal:
-// the zone itself where no writer keeps serials, else the newest version that is kept. It
-// is nil if none is (rule 6.7). Of the version nothing but its origin, SOA, serial,
-// Since and Transfer may be asked.
+// PublishedVersion returns the version of the zone for transfers, with its serial and journal: the
+// zone itself if no writer keeps serials, else the newest version kept; nil if none is (rule 6.7).
+// Only its origin, SOA, serial, Since and Transfer may be used.
 func (z *Zone) PublishedVersion() *Zone {
 	if z.gate == nil {
 		return z
@@ -343,21 +338,20 @@ func (z *Zone) PublishedVersion() *Zone {
 	return z.gate.published
 }
 
-// Proposal is what the writer should keep of a zone. It must write Kept only where After
-// is kept at that moment, in one step with looking (by the resourceVersion of what it has
-// read): two writers could give one serial to two contents otherwise. Beside the Zones,
-// what is kept is the api.Kept.Newer one of what stands there and in the Zone's status, if
-// there is one.
+// Proposal is what the writer should keep of a zone. It must write Kept only while After is what is
+// kept, in one step with the check (by the resourceVersion of what it read): otherwise two writers
+// could give one serial to two contents. Beside the Zones, what is kept is the api.Kept.Newer of
+// what is stored there and in the Zone's status, if there is one.
 type Proposal struct {
 	Origin      string
 	Kept, After api.Kept
-	// Beside is true if it is kept beside the Zones, as api.Objects.Serials has it: of
-	// the zones of the Corefile. Else it is kept in the Zone's status.
+	// Beside is true if it is kept beside the Zones, in the form of api.Objects.Serials: for zones
+	// of the Corefile. Otherwise it is kept in the Zone's status.
 	Beside bool
 }
 
-// Proposed returns what the writer should keep of the zone; ok is false if nobody keeps
-// serials, or the zone may lack names. Kept equals After where nothing is to be written.
+// Proposed returns what the writer should keep of the zone; ok is false if no writer keeps serials,
+// or the zone may lack names. Kept equals After if there is nothing to write.
 func (z *Zone) Proposed() (p Proposal, ok bool) {
 	g := z.gate
 	if g == nil || g.withheld {
@@ -366,8 +360,7 @@ func (z *Zone) Proposed() (p Proposal, ok bool) {
 	return Proposal{Origin: z.Origin(), Kept: api.Kept{Hash: z.Hash(), Serial: g.proposed}, After: g.kept, Beside: g.beside}, true
 }
 
-// changedNames returns the names at which the edited zone may differ from the one before
-// it.
+// changedNames returns the names at which the edited zone may differ from the one before.
 func (e *Edit) changedNames() []string {
 	if len(e.redirected) > 0 {
 		e.settleRedirected()
@@ -378,7 +371,7 @@ func (e *Edit) changedNames() []string {
 	return e.Settled
 }
 
-// Published returns what the zone is published with: where a writer keeps serials, what is kept.
+// Published returns the zone's published state: what is kept, if a writer keeps serials.
 func (z *Zone) Published() api.Kept {
 	if z.gate != nil {
 		return z.gate.kept
@@ -386,8 +379,8 @@ func (z *Zone) Published() api.Kept {
 	return api.Kept{Hash: z.Hash(), Serial: z.serial}
 }
 
-// Keep returns what the status of the zone's Zone should say. Of a zone that is kept beside
-// the Zones it is a copy.
+// Keep returns what the status of the zone's Zone should say. For a zone kept beside the Zones it
+// is a copy.
 func (z *Zone) Keep() api.Kept {
 	switch g := z.gate; {
 	case g == nil:

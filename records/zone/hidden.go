@@ -10,12 +10,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// HiderOf returns what hides the zone's data of a type at a name from queries: NS records
-// there or above, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC 6672 §2.4). nil for
+// HiderOf returns what hides the zone's data of a type at a name from queries: NS records at or
+// above the name, or a DNAME above, lead elsewhere (RFC 1034 §4.3.2, RFC 6672 §2.4); nil for
 // nothing. The addresses of a referral's own name servers are not hidden.
 func (z *Zone) HiderOf(name string, rtype uint16) *endpoint.Problem {
 	if z.Turns == 0 {
-		return nil // by far the most
+		return nil // almost always
 	}
 	turn := z.TurnOf(name, rtype)
 	switch {
@@ -34,7 +34,7 @@ func (z *Zone) HiderOf(name string, rtype uint16) *endpoint.Problem {
 		endpoint.TrimDot(turn.Name))
 }
 
-// noteDeep keeps whether a name has Records, where it lies deep in the zone.
+// noteDeep notes whether a name that lies deep in the zone has Records.
 func (e *Edit) noteDeep(name string, there bool) {
 	if up, ok := rdata.Parent(name); !ok || name == e.Zone.Origin() || up == e.Zone.Origin() {
 		return
@@ -46,7 +46,7 @@ func (e *Edit) noteDeep(name string, there bool) {
 	}
 }
 
-// DeepBelow yields the names below one of the zone that have Records; for the origin it yields
+// DeepBelow yields the names below one of the zone's that have Records; for the origin it yields
 // all names of the zone.
 func (z *Zone) DeepBelow(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {

@@ -18,8 +18,8 @@ type Delta struct {
 
 func (d *Delta) len() int { return len(d.Removed) + len(d.Added) }
 
-// The bounds of a journal: what is older than so many generations, or than so many changed
-// records, is transferred whole.
+// The bounds of a journal: older generations, or those behind more changed records, are transferred
+// whole.
 const (
 	maxGenerations    = 100
 	maxJournalRecords = 10_000
@@ -28,12 +28,11 @@ const (
 // journal is the last generations of a zone, the oldest first. It is immutable.
 type journal struct {
 	deltas  []*Delta
-	records int // how many have changed in all of them
+	records int // changed records in all of them
 }
 
-// with returns the journal with one more generation: nil is one that is larger than any
-// journal. It copies a hundred pointers at the most, so that two compiles from one
-// snapshot have two journals.
+// with returns the journal with one more generation; nil is one too large for a journal. It copies
+// at most a hundred pointers, so that two compiles from one snapshot have two journals.
 func (j journal) with(d *Delta) journal {
 	if d == nil {
 		return journal{}
@@ -49,9 +48,9 @@ func (j journal) with(d *Delta) journal {
 	return journal{deltas: deltas, records: n}
 }
 
-// Since returns what has changed in the zone since the generation with a serial, the
-// oldest first: nothing where that is the zone's own. ok is false if the journal does
-// not reach so far. The caller must not change the slice.
+// Since returns the changes since the generation with a serial, oldest first; none if that is the
+// zone's own. ok is false if the journal does not reach that far back. The caller must not change
+// the slice.
 func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 	if serial == z.serial {
 		return nil, true
@@ -64,8 +63,8 @@ func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 	return nil, false
 }
 
-// delta returns what the next version of the zone differs in from before; nil if that
-// is more than a journal holds.
+// delta returns the changes from before to the zone's next version; nil if that is too much for a
+// journal.
 func (e *Edit) delta(before, next *Zone) *Delta {
 	if before.Nodes != e.Zone.Nodes { // it was made anew
 		return deltaOf(before, next, nil)
@@ -73,8 +72,8 @@ func (e *Edit) delta(before, next *Zone) *Delta {
 	return deltaOf(before, next, e.changedNames())
 }
 
-// deltaOf returns what next differs in from before, which may be at the given names only,
-// sorted; nil is for any. It returns nil if that is more than a journal holds.
+// deltaOf returns the changes from before to next, which are only at the given names, sorted; nil
+// means any name. It returns nil if that is too much for a journal.
 func deltaOf(before, next *Zone, names []string) *Delta {
 	d := &Delta{Old: before.SOA(), New: next.SOA()}
 	if names == nil {
@@ -94,9 +93,9 @@ func deltaOf(before, next *Zone, names []string) *Delta {
 	return d
 }
 
-// settleRedirected adds the names below DNAMEs that have come or gone to those that are
-// compared. Where there are some it looks at all names of the zone: nothing else takes that
-// long, and a DNAME hides names but rarely.
+// settleRedirected adds the names below DNAMEs that came or went to those compared. If there are
+// any, it looks at all names of the zone: nothing else takes that long, but a DNAME rarely hides
+// names.
 func (e *Edit) settleRedirected() {
 	owners := make(map[string]bool, len(e.redirected))
 	for _, owner := range e.redirected {
@@ -117,8 +116,8 @@ func (e *Edit) settleRedirected() {
 	}
 }
 
-// compareAll adds what two versions of a zone differ in that share no nodes, until that is
-// more than a journal holds.
+// compareAll adds the changes between two versions of a zone that share no nodes, until that is too
+// much for a journal.
 func (d *Delta) compareAll(before, next *Zone) {
 	more, stop := iter.Pull2(before.Nodes.All())
 	defer stop()
@@ -142,9 +141,8 @@ func (d *Delta) compareAll(before, next *Zone) {
 	}
 }
 
-// compare adds what a transfer has at one name in one version of a zone, and not in the
-// other; the nodes are nil for no such name. It returns false once there is more than a
-// journal holds.
+// compare adds the transferred records at one name that only one of the two versions has; a nil
+// node is no such name. It returns false once there are too many for a journal.
 func (d *Delta) compare(before *Zone, was *Node, next *Zone, is *Node) bool {
 	if was != nil && before.redirects(was.Name) {
 		was = nil
@@ -159,7 +157,7 @@ func (d *Delta) compare(before *Zone, was *Node, next *Zone, is *Node) bool {
 	return d.len() <= maxJournalRecords
 }
 
-// compareRRs adds what differs in the records of one name.
+// compareRRs adds the changes in the records of one name.
 func (d *Delta) compareRRs(removed, added []dns.RR) {
 	same := 0
 	for same < min(len(removed), len(added)) && removed[same] == added[same] {
@@ -191,7 +189,7 @@ func (d *Delta) compareRRs(removed, added []dns.RR) {
 	}
 }
 
-// transferredRRs returns what a transfer has at n; nothing where it is nil.
+// transferredRRs returns a transfer's records at n; none if n is nil.
 func (n *Node) transferredRRs() (rrs []dns.RR) {
 	n.transfer(func(set []dns.RR) bool {
 		rrs = append(rrs, set...)

@@ -7,8 +7,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// LossOf returns what keeps a Record, which is at n, from being served as it is written;
-// nil for nothing. losses says how to look up what is said of the Records at a name.
+// LossOf returns what keeps a Record at n from being served as written; nil for nothing. losses
+// looks up the problems of the Records at a name.
 func (z *Zone) LossOf(n *Node, r *endpoint.Record, losses LossFunc) (said *endpoint.Problem) {
 	if n.Lost > 0 || len(n.Records) > 1 {
 		said = losses(z, n.Name)[r]
@@ -22,7 +22,7 @@ func (z *Zone) LossOf(n *Node, r *endpoint.Record, losses LossFunc) (said *endpo
 	return said
 }
 
-// mismatch says that an NS Record at the origin of a zone served here names a server
+// mismatch returns the problem that an NS Record at the origin of a zone served here names a server
 // that the zone itself does not; nil if it does.
 func (z *Zone) mismatch(n *Node, r *endpoint.Record) *endpoint.Problem {
 	copies, _ := z.copied.Get(n.Name)
@@ -32,7 +32,7 @@ func (z *Zone) mismatch(n *Node, r *endpoint.Record) *endpoint.Problem {
 	return endpoint.Problemf(endpoint.ReasonMismatch, "zone %s itself does not list this name server", endpoint.TrimDot(n.Name))
 }
 
-// LossFunc returns what is to be said of the Records at a name: Zone.Losses, or LossMemo.Losses.
+// LossFunc returns the problems of the Records at a name: Zone.Losses, or LossMemo.Losses.
 type LossFunc func(z *Zone, name string) map[*endpoint.Record]*endpoint.Problem
 
 type lossKey struct {
@@ -40,11 +40,10 @@ type lossKey struct {
 	name string
 }
 
-// LossMemo has what Zone.Losses has returned.
+// LossMemo caches results of Zone.Losses.
 type LossMemo map[lossKey]map[*endpoint.Record]*endpoint.Problem
 
-// Losses returns what Zone.Losses does, which it calls once for each name: one name may have very
-// many Records.
+// Losses calls Zone.Losses once for each name: a name may have very many Records.
 func (m LossMemo) Losses(z *Zone, name string) map[*endpoint.Record]*endpoint.Problem {
 	at := lossKey{z, name}
 	all, ok := m[at]
@@ -55,8 +54,8 @@ func (m LossMemo) Losses(z *Zone, name string) map[*endpoint.Record]*endpoint.Pr
 	return all
 }
 
-// Losses returns what is to be said of the Records at a name, by Record: those that are served
-// as they are written are not among them.
+// Losses returns the problems of the Records at a name, by Record. Those served as written have
+// none.
 func (z *Zone) Losses(name string) map[*endpoint.Record]*endpoint.Problem {
 	n, ok := z.Nodes.Get(name)
 	if !ok {
@@ -72,7 +71,7 @@ func (z *Zone) Losses(name string) map[*endpoint.Record]*endpoint.Problem {
 	return all
 }
 
-// ownedBy says that another object owns the steered data of a Record's name, or answers with a CNAME there.
+// ownedBy returns the problem that another object owns the steered data of a Record's name, or answers with a CNAME there.
 func ownedBy(owner *endpoint.Contender, r *endpoint.Record) *endpoint.Problem {
 	if owner.Unread {
 		return endpoint.UnreadProblem(owner.Host, owner.Kind, owner.By)

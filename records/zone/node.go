@@ -7,10 +7,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Flat reports whether the steered data of n stand beside other data: a CNAME among them is no answer.
+// Flat reports whether n's steered data stand beside other data: a CNAME among them is no answer.
 func (n *Node) Flat() bool { return n.Static != nil && n.Steered.Owner != nil }
 
-// Node returns what the zone has at a name; nil for nothing.
+// Node returns the zone's node at a name; nil for none.
 func (z *Zone) Node(name string) *Node {
 	n, _ := z.Nodes.Get(name)
 	return n
@@ -26,7 +26,7 @@ func (n *Node) Listed(z *Zone) bool {
 	}
 	s := &n.Steered
 	if n.Unread() && s.Owner.Host != n.Name {
-		return false // a part of its host
+		return false // part of its host
 	}
 	return s.Data == nil || !s.Data.Inner()
 }
@@ -41,8 +41,7 @@ func (z *Zone) belowCut(name string) bool {
 	return false
 }
 
-// HasData reports whether an object has data at the node: a host with an address or hostname, or Records that are
-// served.
+// HasData reports whether an object has data at the node: a host with an address or hostname, or served Records.
 func (n *Node) HasData() bool {
 	if n.Unserved {
 		return false
@@ -59,8 +58,8 @@ func (n *Node) Unread() bool {
 	return n.Steered.Data == nil && n.Steered.Owner != nil && n.Steered.Owner.Unread
 }
 
-// Withholds reports whether what a search for data of a type has found, nil for nothing, is not the answer: the owner on the
-// registry cannot be read (rule 5.4).
+// Withholds reports whether n, the result of a search for a type or nil, is not the answer because the registered owner cannot be read
+// (rule 5.4).
 func (z *Zone) Withholds(qtype uint16, n *Node) bool {
 	switch {
 	case z.Unread != nil:

@@ -15,12 +15,12 @@ type ownerTXT struct {
 	Set  RRset
 }
 
-// wildcardTold stands for "*." of a host in the name of the record that names its owner.
+// wildcardTold replaces "*." of a host in the name of its owner's record.
 const wildcardTold = "_wildcard."
 
-// OwnerTXTs returns the records that name the owner of a host with steered data: one for
-// each type that it has. They stand beside other data at their names. There are none
-// where their names would lie outside the zone or be too long.
+// OwnerTXTs returns the records that name the owner of a host with steered data: one for each of
+// its types. They stand beside other data at their names. There are none if their names would lie
+// outside the zone or be too long.
 func (z *Zone) OwnerTXTs(host string, data *pool.Steered) (all []ownerTXT) {
 	prefix := z.Corefile.OwnerTXT
 	if prefix == "" || data.Data == nil || strings.HasPrefix(host, wildcardTold) {
@@ -29,7 +29,7 @@ func (z *Zone) OwnerTXTs(host string, data *pool.Steered) (all []ownerTXT) {
 	kind, m := data.Owner.Kind, data.Owner.By
 	text := "heritage=kuadrant,kuadrant/resource=" + strings.ToLower(kind.String()) + "/" + m.Name
 	of := host
-	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild { // elsewhere the asterisk is a character like others (rule 6.2)
+	if below, wild := strings.CutPrefix(host, rdata.Wildcard); wild { // elsewhere the asterisk is an ordinary character (rule 6.2)
 		of = wildcardTold + below
 	}
 	for _, rtype := range data.Data.Types() {
@@ -43,8 +43,7 @@ func (z *Zone) OwnerTXTs(host string, data *pool.Steered) (all []ownerTXT) {
 	return all
 }
 
-// chunks splits a text into the strings of a TXT record: each has 255 octets at the most
-// (RFC 1035 §3.3).
+// chunks splits a text into strings of a TXT record, of at most 255 octets each (RFC 1035 §3.3).
 func chunks(text string) (all []string) {
 	const most = 255
 	for len(text) > most {
@@ -53,7 +52,7 @@ func chunks(text string) (all []string) {
 	return append(all, text)
 }
 
-// Tell puts sets, which name an owner, at name; nil takes them away.
+// Tell puts sets, which name an owner, at name; nil removes them.
 func (e *Edit) Tell(name string, sets []RRset) {
 	if sets == nil {
 		e.told.edit().Delete(name)

@@ -13,9 +13,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// RRset is one RRset of a name. Its records are shared by every snapshot and
-// message that holds them: nobody may change them, and the slice is clipped, so
-// that an append copies.
+// RRset is one RRset of a name. Snapshots and messages share its records: nobody may change them,
+// and the slice is clipped, so that an append copies.
 type RRset struct {
 	Type uint16
 	RRs  []dns.RR
@@ -31,18 +30,17 @@ func OfType(sets []RRset, rtype uint16) []dns.RR {
 	return nil
 }
 
-// Others is what a name holds apart from its Records.
+// Others is a name's data apart from its Records.
 type Others struct {
-	// Owner is the contender that the steered data belong to; nil for none. By is the one whose namespace has the name; nil
-	// where that of the oldest Record has it.
+	// Owner is the contender that owns the steered data; nil for none. By is the one whose namespace has the name; nil if the oldest
+	// Record's has it.
 	Owner, By *endpoint.Contender
-	// Above is the owner of the name above labels that begin with _, where a Record is bound to that; nil for none (rule 5.9).
+	// Above is the owner of the name above labels that begin with _, if a Record is bound to it; nil for none (rule 5.9).
 	Above *endpoint.Contender
-	// Alias is true if a member, or the simple host, is a hostname: below the apex nothing
-	// stands beside it (rule 5.3).
+	// Alias is true if a member, or the simple host, is a hostname: below the apex nothing stands
+	// beside it (rule 5.3).
 	Alias bool
-	// Fixed is what the Corefile puts there: Records do not change it. copied is what comes
-	// from a zone below.
+	// Fixed is the Corefile's data, which Records do not change. copied is from a zone below.
 	Fixed, copied []RRset
 }
 
@@ -51,9 +49,8 @@ func (at *Others) reserved() bool {
 	return slices.ContainsFunc(at.Fixed, func(s RRset) bool { return endpoint.Steered(s.Type) })
 }
 
-// RRsetsOf returns the RRsets that the Records at one name make together, by type
-// (rule 5.3). lose, which may be nil, is told of each Record that is not among them, or
-// not as it is written.
+// RRsetsOf returns the RRsets that the Records at one name form, by type (rule 5.3). It calls lose,
+// which may be nil, for each Record that is left out, or not served as written.
 func RRsetsOf(records []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []RRset {
 	if len(records) == 0 {
 		return nil
@@ -65,7 +62,7 @@ func RRsetsOf(records []*endpoint.Record, at Others, lose func(*endpoint.Record,
 	switch len(records) {
 	case 0:
 		return nil
-	case 1: // by far the most
+	case 1: // almost always
 		if rr := records[0].RR; at.copied == nil {
 			return []RRset{{rr.Header().Rrtype, []dns.RR{rr}}}
 		}
@@ -87,8 +84,7 @@ func RRsetsOf(records []*endpoint.Record, at Others, lose func(*endpoint.Record,
 	return slices.Clip(sets)
 }
 
-// sortByData puts Records in the order of their types and data, then age. The text of each
-// is made once.
+// sortByData sorts Records by type and data, then age. It makes each text once.
 func sortByData(records []*endpoint.Record) {
 	text := make(map[*endpoint.Record]string, len(records))
 	for _, r := range records {
@@ -107,17 +103,17 @@ func sortByData(records []*endpoint.Record) {
 	})
 }
 
-// besideOthers returns those Records that may stand beside each other and beside
-// what else there is. Older ones go first.
+// besideOthers returns the Records that may stand beside each other and the other data. Older ones
+// go first.
 func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
 	if len(records) == 1 && at.By == nil && at.Owner == nil && at.Above == nil && at.Fixed == nil {
-		return records // by far the most
+		return records // almost always
 	}
 	byAge := slices.Clone(records)
-	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // those of one object stay in its order
+	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // an object's Records keep their order
 	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
 	var alias, dname *endpoint.Record // the first of their type
-	var other *endpoint.Record        // the first of another type than CNAME
+	var other *endpoint.Record        // the first of a type other than CNAME
 	n := 0
 	return slices.DeleteFunc(byAge, func(r *endpoint.Record) bool {
 		rtype := r.RR.Header().Rrtype
@@ -157,7 +153,7 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 	})
 }
 
-// stranger says that another namespace has the name of a Record.
+// stranger returns the problem that another namespace has the name of a Record.
 func (at *Others) stranger(r *endpoint.Record) *endpoint.Problem {
 	if at.Owner != nil {
 		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
@@ -165,8 +161,8 @@ func (at *Others) stranger(r *endpoint.Record) *endpoint.Problem {
 	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.By.Owns("the name", &r.Record.Meta))
 }
 
-// First returns the first of some Records that may have the name: of the namespace that has it, or of any if none is known to.
-// nil for none.
+// First returns the first of some Records that may have the name: of the namespace that has it, or of any if none is known to; nil for
+// none.
 func (at *Others) First(records []*endpoint.Record) *endpoint.Record {
 	i := slices.IndexFunc(records, func(r *endpoint.Record) bool {
 		return !r.Beside && !(r.Bound && owner.Strange(at.Above, &r.Record.Meta)) && (at.By == nil || r.Record.SameNamespace(at.By.By))
@@ -177,7 +173,7 @@ func (at *Others) First(records []*endpoint.Record) *endpoint.Record {
 	return records[i]
 }
 
-// HasAlias reports whether a hostname is among what the contenders on one host answer with.
+// HasAlias reports whether one host's contenders answer with a hostname.
 func HasAlias(contenders []*endpoint.Contender) (any bool) {
 	for _, c := range contenders {
 		addresses, hostnames := c.LeadsTo()
@@ -189,8 +185,8 @@ func HasAlias(contenders []*endpoint.Contender) (any bool) {
 	return any
 }
 
-// oneRRset makes one RRset of Records of one type, which are in the order of their data:
-// each data once, with the lowest TTL of all (RFC 2181 §5 and §5.2).
+// oneRRset makes one RRset of Records of one type, sorted by data: each data once, with the lowest
+// TTL (RFC 2181 §5 and §5.2).
 func oneRRset(records []*endpoint.Record, lose func(*endpoint.Record, *endpoint.Problem)) RRset {
 	ttl := records[0].RR.Header().Ttl
 	for _, r := range records {
@@ -211,8 +207,8 @@ func oneRRset(records []*endpoint.Record, lose func(*endpoint.Record, *endpoint.
 	return RRset{records[0].RR.Header().Rrtype, slices.Clip(rrs)}
 }
 
-// compareData orders records of one type by their data, whatever their TTLs and owner
-// names; 0 means that it is the same.
+// compareData orders records of one type by their data, ignoring TTLs and owner names; 0 means
+// equal.
 func compareData(a, b dns.RR) int {
 	switch a := a.(type) {
 	case *dns.A:
@@ -227,10 +223,9 @@ func compareData(a, b dns.RR) int {
 	return strings.Compare(dataText(a), dataText(b))
 }
 
-// dataText returns the data of a record as in a master file, spelled the one way that all data
-// are kept in.
+// dataText returns a record's data in master-file form, in their canonical spelling.
 func dataText(rr dns.RR) string {
-	switch rr := rr.(type) { // of these the library writes no header, or another one
+	switch rr := rr.(type) { // the library writes no header for these, or another one
 	case *dns.RFC3597:
 		return rr.Rdata
 	case *dns.NULL:

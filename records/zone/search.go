@@ -10,10 +10,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Search finds what answers for name, which lies in the zone and is in lower case: the
-// node of its own, or the wildcard that covers it (RFC 4592 §3.3.1); nil means that the
-// name does not exist. turn is not nil if the search ends above it, at a zone cut or
-// a DNAME (RFC 1034 §4.3.2, RFC 6672 §3.2).
+// Search finds what answers for name, in lower case, which lies in the zone: its own node, or the
+// wildcard that covers it (RFC 4592 §3.3.1); nil if the name does not exist. turn is not nil if the
+// search ends above it, at a zone cut or a DNAME (RFC 1034 §4.3.2, RFC 6672 §3.2).
 func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 	if z.Turns > 0 {
 		if turn = z.TurnOf(name, qtype); turn != nil {
@@ -34,9 +33,8 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 	return nil, nil
 }
 
-// covering returns the wildcard below a node that answers for a name which has none: nil if the name is one of those that name
-// the owners of hosts, since only the server puts records there (rule 5.8), and where another namespace has the name above a label
-// that begins with _ (rule 5.9).
+// covering returns the wildcard below a node that answers for a missing name. It is nil for names that name the owners of hosts, since only
+// the server puts records there (rule 5.8), and if another namespace has the name above a label that begins with _ (rule 5.9).
 func (z *Zone) covering(n *Node, name string) *Node {
 	switch {
 	case n.wild == nil, z.TellsOwner(name):
@@ -49,11 +47,11 @@ func (z *Zone) covering(n *Node, name string) *Node {
 	return n.wild
 }
 
-// TurnOf returns the first node on the way from the apex to name that ends a search for
-// it; nil for none.
+// TurnOf returns the first node on the way from the apex to name that ends a search for it; nil for
+// none.
 func (z *Zone) TurnOf(name string, qtype uint16) (turn *Node) {
 	if n, ok := z.Nodes.Get(name); ok && n.Cut {
-		return nil // a zone below, whose DS is asked for: nothing of this zone hides it
+		return nil // the DS of a zone below: nothing of this zone hides it
 	}
 	for at := range rdata.Ancestors(name) {
 		n, exists := z.Nodes.Get(at)
@@ -67,8 +65,8 @@ func (z *Zone) TurnOf(name string, qtype uint16) (turn *Node) {
 	return turn
 }
 
-// GlueOf returns the addresses that the zone has of the name servers of a cut: first those
-// at or below it, all of which the client needs (RFC 9471 §3.1), then others.
+// GlueOf returns the zone's addresses for the name servers of a cut: first of those at or below it,
+// all of which the client needs (RFC 9471 §3.1), then of others.
 func (z *Zone) GlueOf(cut string, ns []dns.RR) []dns.RR {
 	within := func(server string) bool { return rdata.IsSubdomain(cut, server) }
 	needed := z.appendGlue(nil, ns, maxGlue, within)
@@ -76,8 +74,7 @@ func (z *Zone) GlueOf(cut string, ns []dns.RR) []dns.RR {
 	return slices.Clip(z.appendGlue(needed, ns[:min(len(ns), MaxTargets)], MaxAdditional, beside))
 }
 
-// appendGlue appends the addresses that the zone has of those servers that of reports, as a transfer has them, until there are
-// as many as most, or a few more.
+// appendGlue appends the zone's addresses, as in a transfer, of the servers for which of is true, until there are most, or a few more.
 func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bool) []dns.RR {
 	for _, rr := range ns {
 		if server := rr.(*dns.NS).Ns; len(glue) < most && of(server) {
@@ -93,11 +90,11 @@ func (z *Zone) appendGlue(glue, ns []dns.RR, most int, of func(server string) bo
 	return glue
 }
 
-// maxGlue is from how many addresses of 16 octets on no message holds them all, and TC says so: the work has a bound.
+// maxGlue bounds the work: no message holds this many addresses of 16 octets, and TC says so.
 const maxGlue = dns.MaxMsgSize / 16
 
-// How many targets of one answer are looked up for their addresses, and how many records
-// of these are added: they are optional, and the work has a bound.
+// How many targets of one answer are looked up for addresses, and how many such records are added:
+// they are optional, and the work has a bound.
 const (
 	MaxTargets    = 32
 	MaxAdditional = 128
@@ -110,7 +107,7 @@ func (z *Zone) AppendBindings(rrs []dns.RR, name string, rtype uint16) []dns.RR 
 		return rrs
 	}
 	bindings := OfType(n.Static, rtype)
-	if n.Name != name { // a wildcard's
+	if n.Name != name { // from a wildcard
 		bindings = rdata.WithOwner(bindings, n.Name, name)
 	}
 	return append(rrs, bindings...)

@@ -17,8 +17,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// digest is a sum of record digests modulo 2^128: it does not depend on their
-// order, and one change costs what it changes (rule 6.7).
+// digest is the sum of record digests modulo 2^128: it does not depend on their order, and an
+// update costs only what has changed (rule 6.7).
 type digest struct{ hi, lo uint64 }
 
 func (d digest) plus(o digest) digest {
@@ -33,24 +33,23 @@ func (d digest) minus(o digest) digest {
 	return digest{hi, lo}
 }
 
-// packer packs one record after the other. dns.PackRR would write to the record's
-// header, which others may read; packing a message does not.
+// packer packs one record at a time. dns.PackRR would write to the record's header, which others
+// may be reading; packing a message does not.
 type packer struct {
 	msg dns.Msg
 	one [1]dns.RR
-	// buf is for a header and most records: an owner name, a fixed part and a name as
-	// data.
+	// buf fits a header and most records: an owner name, a fixed part and a name as data.
 	buf [messageHeader + 640]byte
 }
 
-// messageHeader is how many octets precede the first record of a message that has no
-// question (RFC 1035 §4.1.1).
+// messageHeader is the size in octets of a message without a question before its first record (RFC
+// 1035 §4.1.1).
 const messageHeader = 12
 
 var packers = sync.Pool{New: func() any { return new(packer) }}
 
-// wire returns a record as it is in a message, until the next call. What cannot be packed
-// stands as its text.
+// wire returns a record in wire form, valid until the next call. If it cannot be packed, it is its
+// text.
 func (p *packer) wire(rr dns.RR) []byte {
 	p.one[0] = rr
 	p.msg.Answer = p.one[:]
@@ -74,18 +73,17 @@ func digestOf(rrs []dns.RR) digest {
 	return sum
 }
 
-// sum returns the digest of all that can be answered at n, and of what a transfer has
-// there.
+// sum returns the digest of everything that can be answered, or transferred, at n.
 func (n *Node) sum() digest {
 	sum := sumOf(&n.Steered)
 	if sum != (digest{}) && n.Steered.Inner() {
-		sum = sum.plus(innerMark) // the same data in a Record are transferred
+		sum = sum.plus(innerMark) // in a Record, the same data would be transferred
 	}
 	for _, s := range n.Static {
 		sum = sum.plus(digestOf(s.RRs))
 	}
 	if set, _ := n.Steered.Data.(*pool.Set); n.Steered.Inner() || set != nil && set.Cells == nil {
-		return sum // what differs follows from the static data
+		return sum // the difference follows from the static data
 	}
 	for _, rrs := range n.transferred() {
 		sum = sum.plus(digestOf(rrs))
@@ -93,12 +91,12 @@ func (n *Node) sum() digest {
 	return sum
 }
 
-// innerMark stands for data at a name below klb, which no transfer has (rule 7.5). No sum
-// of digests is as low, but by chance.
+// innerMark marks data at a name below klb, which is not transferred (rule 7.5). A sum of digests
+// is this low only by chance.
 var innerMark = digest{0, 1}
 
-// sumOf returns the digest of the records that can be answered at the name; those
-// of a pool count at the name where its chain begins.
+// sumOf returns the digest of the records that can be answered at the name; a pool's count at the
+// name where its chain begins.
 func sumOf(s *pool.Steered) digest {
 	var sum digest
 	switch data := s.Data.(type) {
@@ -114,22 +112,22 @@ func sumOf(s *pool.Steered) digest {
 	return sum
 }
 
-// date returns YYYYMMDD00 of now in UTC.
+// date returns now in UTC as YYYYMMDD00.
 func date(now time.Time) uint32 {
 	y, m, d := now.UTC().Date()
 	return uint32(y)*1000000 + uint32(m)*10000 + uint32(d)*100
 }
 
-// firstSerial returns the serial of a zone whose earlier serials nobody kept:
-// the date and the hundredth of the UTC day (rule 6.7).
+// firstSerial returns the serial of a zone without a known earlier serial: the date and the
+// hundredth of the UTC day (rule 6.7).
 func firstSerial(now time.Time) uint32 {
 	const hundredth = 24 * 60 * 60 / 100
 	utc := now.UTC()
 	return date(now) + uint32((utc.Hour()*3600+utc.Minute()*60+utc.Second())/hundredth)
 }
 
-// nextSerial returns the serial after last: today's date, or one more where
-// that would not be an increase (rule 6.7, RFC 1982 §3). It is never 0.
+// nextSerial returns the serial after last: today's date, or last plus one if the date would not
+// increase it (rule 6.7, RFC 1982 §3). It is never 0.
 func nextSerial(last uint32, now time.Time) uint32 {
 	next := last + 1
 	if d := date(now); newer(d, next) {
@@ -141,11 +139,11 @@ func nextSerial(last uint32, now time.Time) uint32 {
 	return next
 }
 
-// MaxRetired is how many zones' last serials are kept after them: the highest ones.
+// MaxRetired bounds the last serials kept of former zones: the highest ones.
 const MaxRetired = 1024
 
-// Retire returns what zones were published with last that index does not have, by origin: retired has that of zones that were gone
-// before, zones are those that were served. The MaxRetired highest serials stay.
+// Retire returns the last published states of zones that index lacks, by origin: retired are those of former zones, zones are those served
+// until now. The MaxRetired highest serials stay.
 func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) map[string]Numbered {
 	all := make(map[string]Numbered)
 	add := func(origin string, n Numbered) {
@@ -173,10 +171,9 @@ func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) ma
 // Hash returns the digest of the zone's content, in hexadecimal digits (rule 6.7).
 func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
 
-// resumed returns the serial that the zone has in view of what it was published with by a
-// process that ran here before: the same for the same content, a later one for any other (rule
-// 6.7). serial is what it would have without that; first is true if nothing was published
-// here since.
+// resumed returns the zone's serial, taking into account what an earlier process here published:
+// the same for the same content, a later one for any other (rule 6.7). serial is what it would be
+// otherwise; first is true if nothing was published here since.
 func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.Time) uint32 {
 	if published.Serial == 0 {
 		return serial
@@ -187,7 +184,7 @@ func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.T
 	case !same && (first || later || published.Serial == serial):
 		next := nextSerial(published.Serial, now)
 		if published.Hash == "" && newer(serial, next) {
-			return serial // the hour: it may be that more was published than is known
+			return serial // the hour: more may have been published than is known
 		}
 		return next
 	}
@@ -197,7 +194,7 @@ func (z *Zone) resumed(serial uint32, published api.Kept, first bool, now time.T
 // newer reports whether a comes after b (RFC 1982 §3.2).
 func newer(a, b uint32) bool { return int32(a-b) > 0 }
 
-// newest returns the newer one of two serials, of which 0 is none.
+// newest returns the newer of two serials; 0 is none.
 func newest(a, b uint32) uint32 {
 	if a == 0 || b != 0 && newer(b, a) {
 		return b
@@ -205,8 +202,8 @@ func newest(a, b uint32) uint32 {
 	return a
 }
 
-// PendingSince returns from when on SOA records and transfers have been behind what the zone answers, as a writer has not kept the
-// serial of that: since the first change, or since they changed themselves. It is zero if they are not behind.
+// PendingSince returns since when SOA records and transfers have been behind the zone's answers because a writer has not kept the new
+// serial: since the first change, or their own last one. It is zero if they are not behind.
 func (z *Zone) PendingSince() time.Time {
 	if z.gate == nil {
 		return time.Time{}

@@ -8,7 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// renew has the RRsets of a node, which this edit may change, made anew.
+// renew marks a node, which this edit may change, to have its RRsets made anew.
 func (e *Edit) renew(n *Node) {
 	if !n.stale {
 		n.stale = true
@@ -16,14 +16,13 @@ func (e *Edit) renew(n *Node) {
 	}
 }
 
-// Settle makes the RRsets of the nodes that have changed, and takes away the names that
-// nothing is left of.
+// Settle makes the RRsets of changed nodes, and removes names without any data.
 func (e *Edit) Settle() {
 	for i := 0; i < len(e.stale); i++ { // the apex may add one
 		n := e.stale[i]
 		n.stale = false
 		if n.Name == e.Zone.Origin() && len(e.Zone.Corefile.Nameservers) == 0 && !e.Zone.StandsFor(n.Name) {
-			e.renew(e.make(e.Zone.Nameservers()[0].Name)) // it stands in, or does not any more
+			e.renew(e.make(e.Zone.Nameservers()[0].Name)) // it becomes the placeholder, or ceases to be
 		}
 		e.settleAt(n)
 	}
@@ -38,7 +37,7 @@ func (e *Edit) Settle() {
 	e.stale = nil
 }
 
-// settleAt makes the RRsets of a node, and counts it as it is now.
+// settleAt makes a node's RRsets, and updates the counts.
 func (e *Edit) settleAt(n *Node) {
 	turn, lost := n.Turn, n.Lost
 	e.list(n, -1)
@@ -64,7 +63,7 @@ func (e *Edit) settleAt(n *Node) {
 	}
 }
 
-// setsAt returns the RRsets of a name but for the steered data.
+// setsAt returns a name's RRsets without the steered data.
 func (e *Edit) setsAt(n *Node) []RRset {
 	fixed, known := e.Zone.Fixed[n.Name]
 	if known && e.Zone.StandsFor(n.Name) {
@@ -93,15 +92,15 @@ func (e *Edit) setsAt(n *Node) []RRset {
 // getter is a tree.Map, or an edit of one.
 type getter[V any] interface{ Get(key string) (V, bool) }
 
-// others returns what a name holds apart from its Records.
+// others returns a name's data apart from its Records.
 func (e *Edit) others(n *Node) Others {
 	return e.Zone.othersBy(n, e.names, &e.trees)
 }
 
-// Others returns what a name of the zone holds apart from its Records.
+// Others returns a name's data apart from its Records.
 func (z *Zone) Others(n *Node) Others { return z.othersBy(n, z.Nodes, &z.trees) }
 
-// othersBy returns what a name holds apart from its Records, by the zone's trees or edits of them.
+// othersBy returns a name's data apart from its Records, by the zone's trees or edits of them.
 func (z *Zone) othersBy(n *Node, names getter[*Node], t *trees) Others {
 	by, _ := t.owned.Get(n.Name)
 	copies, _ := t.copied.Get(n.Name)
@@ -111,13 +110,13 @@ func (z *Zone) othersBy(n *Node, names getter[*Node], t *trees) Others {
 	}
 }
 
-// Ownership is who owns a name that has Records; the fields are those of Others.
+// Ownership is who owns a name that has Records; its fields are those of Others.
 type Ownership struct {
 	Owner, By *endpoint.Contender
 	Alias     bool
 }
 
-// SetOwner keeps the Records at name from the data that belong to its owner; the zero Ownership ends that.
+// SetOwner keeps the Records at name from the owner's data; the zero Ownership ends that.
 func (e *Edit) SetOwner(name string, by Ownership) {
 	if by.By == nil {
 		e.owned.edit().Delete(name)
@@ -130,7 +129,7 @@ func (e *Edit) SetOwner(name string, by Ownership) {
 	e.renewBelow(name)
 }
 
-// turnsAt reports whether a search ends its way through the zone at n.
+// turnsAt reports whether n ends a search on its way through the zone.
 func (z *Zone) turnsAt(n *Node) bool {
 	for i := range n.Static {
 		switch n.Static[i].Type {

@@ -11,13 +11,12 @@ import (
 // SOA returns the zone's SOA record. Nobody may change it.
 func (z *Zone) SOA() *dns.SOA { return z.SOASet[0].(*dns.SOA) }
 
-// CorefileZone returns the origin of the zone of the Corefile that z is, or of the closest one above it.
+// CorefileZone returns the origin of z if it is a zone of the Corefile, else of the closest one above it.
 func (z *Zone) CorefileZone() string { return z.Corefile.Origin }
 
-// Transfer yields the RRsets of the zone but for its SOA, each record once: those of its own name first, those hidden below
-// cuts among them (RFC 5936 §3.5), and nothing below a DNAME, where nothing may be: there are secondaries that refuse such
-// a zone (RFC 6672 §2.4). They depend neither on a client nor on what is found of any target (rule 7.5). Nobody may change
-// them.
+// Transfer yields the zone's RRsets without its SOA, each record once: those at its origin first. It includes those hidden below cuts (RFC
+// 5936 §3.5), and nothing below a DNAME, where nothing may be: some secondaries refuse such a zone (RFC 6672 §2.4). They depend neither on
+// a client nor on check results (rule 7.5). They are read-only.
 func (z *Zone) Transfer() iter.Seq[[]dns.RR] {
 	return func(yield func([]dns.RR) bool) {
 		apex, _ := z.Nodes.Get(z.Origin())
@@ -35,7 +34,7 @@ func (z *Zone) Transfer() iter.Seq[[]dns.RR] {
 // redirects reports whether name lies below a DNAME of the zone.
 func (z *Zone) redirects(name string) bool {
 	if z.dnames.Len() == 0 {
-		return false // by far the most
+		return false // almost always
 	}
 	for name != z.Origin() {
 		name, _ = rdata.Parent(name)
@@ -61,7 +60,7 @@ func (e *Edit) redirect(n *Node) {
 	e.redirected = append(e.redirected, n.Name)
 }
 
-// transfer yields the RRsets of a name; nil has none. It reports whether to go on.
+// transfer yields a name's RRsets; none if n is nil. It reports whether to go on.
 func (n *Node) transfer(yield func([]dns.RR) bool) bool {
 	if n == nil {
 		return true
@@ -79,9 +78,8 @@ func (n *Node) transfer(yield func([]dns.RR) bool) bool {
 	return true
 }
 
-// transferred returns what a transfer has of the steered data of n, at most two RRsets: the addresses that its policies
-// mean, or a CNAME to the first hostname where there are no addresses and nothing else is at the name. The names below klb
-// have nothing (rule 7.5).
+// transferred returns a transfer's data for n's steered data, at most two RRsets: the addresses that its policies mean or, if there are
+// none and nothing else is at the name, a CNAME to the first hostname. Names below klb have none (rule 7.5).
 func (n *Node) transferred() (sets [2][]dns.RR) {
 	if n.Steered.Data == nil {
 		return sets
@@ -89,8 +87,7 @@ func (n *Node) transferred() (sets [2][]dns.RR) {
 	return n.beside(n.Steered.Data.Transferred(n.Name, n.Static == nil))
 }
 
-// beside returns those of the sets that may stand beside the static data of n: what hides them from queries hides them
-// here.
+// beside returns the sets that may stand beside n's static data: what hides them from queries hides them here.
 func (n *Node) beside(sets [2][]dns.RR) [2][]dns.RR {
 	if n.Static == nil {
 		return sets

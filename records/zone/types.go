@@ -7,10 +7,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// TypesAt returns the types that exist at name, for whatever client, in order, as an
-// NSEC record has them that denies the type asked. CNAME is not among them: the chain
-// would go on, and for a name with other data for other types of question it would void
-// the denial (RFC 6840 §4.3).
+// TypesAt returns the types that exist at name for some client, sorted, for an NSEC record that
+// denies the type asked. It leaves out CNAME: the chain would go on, and for a name with other data
+// for other types it would void the denial (RFC 6840 §4.3).
 func (z *Zone) TypesAt(name string, denied uint16) []uint16 {
 	types := []uint16{dns.TypeRRSIG, dns.TypeNSEC}
 	if n, _ := z.Search(name, dns.TypeDS); n != nil {
@@ -20,12 +19,11 @@ func (z *Zone) TypesAt(name string, denied uint16) []uint16 {
 	return slices.Compact(types)
 }
 
-// nodeTypes returns the types at name, which n answers for, but for those that signing
-// adds.
+// nodeTypes returns the types at name, which n answers for, without those that signing adds.
 func (z *Zone) nodeTypes(n *Node, name string) (types []uint16) {
 	apex := name == z.Origin()
 	if n.Name == name && z.begins(n) {
-		// A cut: of the data at it these two are the parent's (RFC 4035 §2.3).
+		// A cut: of its data, these two are the parent's (RFC 4035 §2.3).
 		if OfType(n.Static, dns.TypeDS) != nil {
 			types = append(types, dns.TypeDS)
 		}
@@ -47,18 +45,18 @@ func (z *Zone) nodeTypes(n *Node, name string) (types []uint16) {
 	return types
 }
 
-// begins reports whether another zone begins at n, whoever serves it.
+// begins reports whether another zone begins at n, wherever it is served.
 func (z *Zone) begins(n *Node) bool {
 	return n.Name != z.Origin() && (n.Cut || OfType(n.Static, dns.TypeNS) != nil)
 }
 
-// Delegates reports whether another zone begins at name, which is in z, whether or not it is served here.
+// Delegates reports whether another zone begins at name, which is in z, served here or not.
 func (z *Zone) Delegates(name string) bool {
 	n, ok := z.Nodes.Get(name)
 	return ok && z.begins(n)
 }
 
-// TypesOf returns the types that are answered with at a node, in order.
+// TypesOf returns the types answered at a node, sorted.
 func (z *Zone) TypesOf(n *Node) (types []uint16) {
 	for _, set := range n.Static {
 		types = append(types, set.Type)
@@ -71,7 +69,7 @@ func (z *Zone) TypesOf(n *Node) (types []uint16) {
 	for fam, rtype := range [...]uint16{pool.A: dns.TypeA, pool.AAAA: dns.TypeAAAA, pool.CNAME: dns.TypeCNAME} {
 		has, isCNAME := n.Steered.Data != nil && n.Steered.Data.Has(pool.Family(fam)), rtype == dns.TypeCNAME
 		if has && !(isCNAME && flat) && (isCNAME || !alias || flat) {
-			types = append(types, rtype) // where no CNAME may stand, whatever it leads to
+			types = append(types, rtype) // no CNAME may stand here, whatever it leads to
 		}
 	}
 	slices.Sort(types)

@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// owner returns the contender that owns the name of a node, which may be nil; nil for none.
+// owner returns the contender that owns the name of a node; nil for none. The node may be nil.
 func (n *Node) owner() *endpoint.Contender {
 	switch {
 	case n == nil:
@@ -21,16 +21,16 @@ func (n *Node) owner() *endpoint.Contender {
 	return owner.OfRecords(n.Name, n.Records)
 }
 
-// aboveOf returns the owner of the name above the labels of n that begin with _ where a Record is bound to it; nil for none.
+// aboveOf returns the owner of the name above the labels of n that begin with _, if a Record is bound to it; nil for none.
 func aboveOf(n *Node, names getter[*Node], owned *edited[Ownership]) *endpoint.Contender {
 	if !slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool { return r.Bound }) {
-		return nil // by far the most
+		return nil // almost always
 	}
 	return ownerAbove(n.Name, names, owned)
 }
 
-// ownerAbove returns the owner of the name above the labels of another one that begin with _; where nobody has it, that of the wildcard
-// directly below it; nil for none.
+// ownerAbove returns the owner of the name above another's labels that begin with _; if it has none, the owner of the wildcard directly
+// below it; nil for none.
 func ownerAbove(name string, names getter[*Node], owned *edited[Ownership]) *endpoint.Contender {
 	key := endpoint.GroupKey(name)
 	if by := ownerAt(key, names, owned); by != nil {
@@ -48,7 +48,7 @@ func ownerAt(name string, names getter[*Node], owned *edited[Ownership]) *endpoi
 	return n.owner()
 }
 
-// renewBelow has the names below one, or below that of a wildcard, settled anew at which Records may be bound to its owner.
+// renewBelow settles anew the names below one, or below a wildcard's parent, whose Records may be bound to its owner.
 func (e *Edit) renewBelow(name string) {
 	name = cmp.Or(rdata.Base(name), ".")
 	if !e.served() || endpoint.Underscored(name) {
@@ -62,7 +62,7 @@ func (e *Edit) renewBelow(name string) {
 		}
 		found = append(found, rdata.FromRoot(key))
 	}
-	if name == e.Zone.Origin() { // deep leaves out those that lie directly below it
+	if name == e.Zone.Origin() { // deep leaves out names directly below it
 		for at := range e.names.From("_") {
 			if !strings.HasPrefix(at, "_") {
 				break

@@ -20,41 +20,40 @@ type Zone struct {
 	Nodes tree.Map[*Node]
 	trees
 	sums
-	// hash is the digest of the whole zone: the SOA less its serial is in it too (rule 6.7).
+	// hash is the digest of the whole zone, including the SOA without its serial (rule 6.7).
 	hash   digest
 	serial uint32
-	// made is the generation of the snapshot in which the zone got its content.
+	// made is the generation of the snapshot that gave the zone its content.
 	made uint32
-	// SOASet is the SOA RRset; Negative is the same with the TTL of negative
-	// answers (RFC 2308 §3); Glue holds the addresses of the zone's own name
-	// servers. All are shared and clipped. Versions with the same content have the same
-	// SOA record, and no others have.
+	// SOASet is the SOA RRset; Negative is the same with the TTL of negative answers (RFC 2308 §3);
+	// Glue has the addresses of the zone's own name servers. All are shared and clipped. Versions
+	// have the same SOA record if and only if they have the same content.
 	SOASet, Negative, Glue []dns.RR
 	// journal is how the zone became what it is.
 	journal journal
-	// gate has the published version where a writer keeps serials; nil if none does: the
-	// zone itself is published.
+	// gate has the published version if a writer keeps serials; nil if none does: then the zone
+	// itself is published.
 	gate *gate
 }
 
-// trees are what a zone holds beside its nodes.
+// trees are a zone's data beside its nodes.
 type trees struct {
-	// delegations is what the zone holds of the zones served here that begin below it, by
-	// their origins; copied is the same by owner name.
+	// delegations are the zone's data about zones below it that are served here, by origin; copied
+	// is the same by owner name.
 	delegations edited[*delegation]
 	copied      edited[[]RRset]
-	// told is what is said of the owners of hosts, by owner name (rule 5.8).
+	// told names the owners of hosts, by owner name (rule 5.8).
 	told edited[[]RRset]
-	// owned has the owners of names with Records that belong to other objects.
+	// owned has the owners of names whose Records belong to other objects.
 	owned edited[Ownership]
 	// dnames are the owner names of DNAMEs.
 	dnames edited[struct{}]
-	// deep are the names with Records that lie below another name of the zone than its
-	// origin, each from the root.
+	// deep are the names with Records that lie below another name of the zone than its origin, each
+	// with its last label first.
 	deep edited[struct{}]
 }
 
-// edited is a tree, and in an Edit its next version from the first change on.
+// edited is a tree; in an Edit, from the first change on, its next version.
 type edited[V any] struct {
 	tree.Map[V]
 	next *tree.Edit[V]
@@ -83,11 +82,11 @@ func (t *edited[V]) end() {
 	}
 }
 
-// sums are what is counted of the names of a zone.
+// sums are the counts over a zone's names.
 type sums struct {
 	// content is the digest of all names.
 	content digest
-	// Conflicts counts the contenders on hosts of the zone that are kept from being served by another object's.
+	// Conflicts counts the contenders on hosts of the zone that are not served because of another object's.
 	Conflicts int
 	// Turns counts the names at which a search leaves the zone or goes elsewhere: cuts
 	// to zones that are not served here, and DNAMEs.
@@ -107,19 +106,19 @@ func (z *Zone) Serial() uint32 { return z.serial }
 // Names returns the number of names in the zone, empty non-terminals included.
 func (z *Zone) Names() int { return z.Nodes.Len() - z.unserved }
 
-// Node is one name of a zone, with what stands there. It is immutable once Finish has
+// Node is one name of a zone with its data. It is immutable once Finish has
 // returned its zone.
 type Node struct {
 	Name string // the owner name, in lower case with a final dot
-	// Static is its RRsets but for the steered data, by type: those of its Records, of
-	// the Corefile, and what is copied from zones below. It is not nil if the name
-	// exists for one of these.
+	// Static is its RRsets without the steered data, by type: those of its Records, of
+	// the Corefile, and copies from zones below. It is not nil if the name exists because
+	// of one of these.
 	Static []RRset
-	// Records are the records of objects that lie here, served or not. Steered is what is
-	// chosen for each query.
+	// Records are the records of objects that lie here, served or not. Steered is chosen
+	// for each query.
 	Records []*endpoint.Record
 	Steered pool.Steered
-	// digest is that of all that the node holds.
+	// digest covers all of the node's data.
 	digest digest
 	// wild is the node of *.name, nil for none (RFC 4592 §2.2).
 	wild *Node
@@ -128,7 +127,7 @@ type Node struct {
 	Children int32
 	// edit is the edit that made the node and may still change it.
 	edit uint32
-	// Lost counts the Records that are not served for what else is at the name.
+	// Lost counts the Records that are not served because of other data at the name.
 	Lost int32
 	// Cut is true if another zone served here begins: the name exists, and
 	// this zone answers for DS alone at it (RFC 4035 §3.1.4.1).
@@ -179,7 +178,7 @@ type Edit struct {
 	aboveNode *Node
 }
 
-// NewZone returns a zone that holds what the Corefile puts there, and no more.
+// NewZone returns a zone with only the Corefile's data.
 // cuts are the origins of the zones served here that begin below it.
 func NewZone(at endpoint.Zone, cuts []string) *Zone {
 	z := &Zone{Zone: at, Fixed: fixedSets(&at)}
@@ -199,12 +198,12 @@ func NewZone(at endpoint.Zone, cuts []string) *Zone {
 	return z
 }
 
-// Edit begins the next version of the zone. id is that of the snapshot it is made for: no edit before had it.
+// Edit begins the next version of the zone. id is that of its snapshot: no earlier edit had it.
 func (z *Zone) Edit(id uint32) *Edit {
 	return &Edit{Zone: z, names: z.Nodes.Edit(), trees: z.trees, sums: z.sums, id: id}
 }
 
-// Set puts steered data at name, or takes it away where data has no owner.
+// Set puts steered data at name; data without an owner removes them.
 func (e *Edit) Set(name string, data pool.Steered) {
 	if data.Owner == nil {
 		if _, ok := e.names.Get(name); !ok {
@@ -218,14 +217,14 @@ func (e *Edit) Set(name string, data pool.Steered) {
 	e.UnreadNames += btoi(n.Unread())
 	e.list(n, 1)
 	if !e.served() && data.Owner != nil && n.Records == nil && !n.stale {
-		e.settleAt(n) // by far the most: at once, while the processor has it at hand
+		e.settleAt(n) // the usual case: at once, while the node is in the cache
 		return
 	}
 	e.renew(n)
 	e.renewBelow(name)
 }
 
-// served reports whether there is a version of the zone that has been served.
+// served reports whether a version of the zone has been served.
 func (e *Edit) served() bool { return e.Zone.SOASet != nil }
 
 // Add puts a Record at its name.
@@ -239,7 +238,7 @@ func (e *Edit) Add(r *endpoint.Record) {
 	e.renewBelow(n.Name)
 }
 
-// Drop takes a Record away from its name, when Sweep is called.
+// Drop marks a Record for removal from its name by Sweep.
 func (e *Edit) Drop(r *endpoint.Record) {
 	n := e.make(r.Name)
 	if len(n.Records) > 1 {
@@ -256,7 +255,7 @@ func (e *Edit) Drop(r *endpoint.Record) {
 	e.renewBelow(n.Name)
 }
 
-// Sweep takes away all that has been dropped. It looks at each name once: one object can have very many
+// Sweep removes everything that was dropped. It looks at each name once: one object can have very many
 // records there.
 func (e *Edit) Sweep() {
 	for name, list := range e.gone {
@@ -278,28 +277,28 @@ func (e *Edit) Sweep() {
 	e.gone = nil
 }
 
-// list adds by to how many names are listed, where n is one: -1 before n changes, and 1 after it.
+// list adds by to the number of listed names if n is one: -1 before n changes, and 1 after it.
 func (e *Edit) list(n *Node, by int) {
 	if n.Listed(e.Zone) {
 		e.Listed += by
 	}
 }
 
-// setCut says whether another zone served here begins at n.
+// setCut sets whether another zone served here begins at n.
 func (e *Edit) setCut(n *Node, cut bool) {
 	e.list(n, -1)
 	n.Cut = cut
 	e.list(n, 1)
 }
 
-// Node returns what there is at name as edited so far; nil for nothing.
+// Node returns the node at name as edited so far; nil for none.
 func (e *Edit) Node(name string) *Node {
 	n, _ := e.names.Get(name)
 	return n
 }
 
-// make returns the node at name for changing, adding it and the empty
-// non-terminals above it where they are missing.
+// make returns the node at name for changing. It adds missing nodes: this one, and empty
+// non-terminals above it.
 func (e *Edit) make(name string) *Node {
 	n, ok := e.names.Get(name)
 	if ok {
@@ -319,7 +318,7 @@ func (e *Edit) make(name string) *Node {
 	return n
 }
 
-// attachTo makes n, which did not exist, a name below above.
+// attachTo makes n a new name below above.
 func (e *Edit) attachTo(n, above *Node) {
 	if above.Unserved {
 		e.attach(above)
@@ -330,7 +329,7 @@ func (e *Edit) attachTo(n, above *Node) {
 	}
 }
 
-// attach makes a node without served data a name that exists.
+// attach makes a node without served data an existing name.
 func (e *Edit) attach(n *Node) {
 	n.Unserved = false
 	e.list(n, 1)
@@ -339,7 +338,7 @@ func (e *Edit) attach(n *Node) {
 	e.attachTo(n, e.make(up))
 }
 
-// own returns a node that this edit may change in place of n.
+// own returns a version of n that this edit may change.
 func (e *Edit) own(n *Node) *Node {
 	if n.edit == e.id {
 		return n
@@ -353,11 +352,11 @@ func (e *Edit) own(n *Node) *Node {
 	return &c
 }
 
-// remove takes an empty node away, and the names above it that become empty. One that
-// has Records stays as a node without served data.
+// remove removes an empty node, and the names above it that become empty. One with
+// Records stays as a node without served data.
 func (e *Edit) remove(n *Node) {
 	if here := e.Node(n.Name); here != n {
-		return // it went with a name below it
+		return // it was removed with a name below it
 	}
 	for n.Name != e.Zone.Origin() && n.empty() {
 		was := n.Unserved
