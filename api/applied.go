@@ -9,17 +9,16 @@ import (
 type Application struct {
 	// Stated reports whether one of the objects has a status of its own.
 	Stated func(Ref) bool
-	// Prune takes away what the objects lack, of their kinds and in their namespaces. Secrets stay.
+	// Prune removes objects of the same kinds and namespaces that the given ones lack. Secrets stay.
 	Prune bool
-	// Now is how old those are that are new and do not say themselves, in seconds since 1970.
+	// Now is the creation time of new objects that have none, in seconds since 1970.
 	Now int64
 }
 
-// Applied returns what c would hold if the objects of o were applied to it, as by kubectl apply: those
-// of the same name are replaced, and without Prune none goes. It is c's next version: what differs is in its
-// Changed. c stays as it is; o must not be used any more.
+// Applied returns c as it would be after kubectl apply of o's objects: those of the same name are replaced, and without Prune none is
+// removed. It is c's next version, with the differences in its Changed. c stays as it is; o must not be used any more.
 //
-// An object keeps what only the cluster knows of it: its UID and age, and what its status says where it
+// An object keeps what only the cluster knows: its UID and age, and its status unless the new one has a status of its own.
 // has none of its own.
 func (c *Cluster) Applied(o *Cluster, how Application) *Cluster {
 	next := *c
@@ -43,7 +42,7 @@ func (c *Cluster) Applied(o *Cluster, how Application) *Cluster {
 	return &next
 }
 
-// missing returns the objects of a kind that o lacks in the namespaces in which it has any object.
+// missing returns the objects of a kind that o lacks in the namespaces where it has any object.
 func (c *Cluster) missing(o *Cluster, k Kind) (names []string) {
 	namespaces := make(map[string]bool)
 	for other := range NumKinds {
@@ -62,7 +61,7 @@ func (c *Cluster) missing(o *Cluster, k Kind) (names []string) {
 	return names
 }
 
-// carry gives an object of o what c knows of the one of the same name.
+// carry gives an object of o what c knows of the object with the same name.
 func (at treeOf[T]) carry(c, o *Cluster, ref Ref, how Application) {
 	applied, _ := at(o).Get(ref.Name)
 	own := any(applied).(Object).Metadata()

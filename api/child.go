@@ -5,27 +5,27 @@ import (
 	"strconv"
 )
 
-// Child is one object that another one should have (docs/write-back.md): the elected
-// replica writes it, and deletes it when it is wanted no more. It is made for the caller, but
-// what it points to may be shared: nobody may change that.
+// Child is an object that another one should have (docs/write-back.md): the elected replica writes
+// it, and deletes it when it is no longer wanted. It is made for the caller, but may share what it
+// points to, which is read-only.
 type Child struct {
 	// Kind is KindDNSRecord or KindProbe.
 	Kind Kind
 	// Name is "namespace/name".
 	Name string
-	// Owner is who the child belongs to, in the child's namespace: its controller, a DNSPolicy, or
-	// of a KindProbe a DNSRecord.
+	// Owner is the controller of the child, in its namespace: a DNSPolicy or, for a KindProbe, a
+	// DNSRecord.
 	Owner ChildOwner
-	// Labels are those that the child must have; there may be others.
+	// Labels are those that the child must have; it may have others.
 	Labels map[string]string
-	// Replace is true where an object of that name is there which cannot become this one: it
-	// belongs to an object that is gone or wants it no more, or is about another host. It is to
-	// be deleted first. It is one that this server has written.
+	// Replace is true if an object of that name, written by this server, exists and cannot become
+	// this one: it belongs to an object that is gone or no longer wants it, or is about another
+	// host. It must be deleted first.
 	Replace bool
-	// Replaced is the UID of that object, where Replace is true: another one may stand there by
-	// the time that the child is read. "" where the source gives none.
+	// Replaced is the UID of that object if Replace is true: by the time that the child is read,
+	// another one may have the name. "" if the source gives none.
 	Replaced string
-	// Record is what a KindDNSRecord says, Probe what a KindProbe does; nil for the other.
+	// Record is the spec of a KindDNSRecord, Probe that of a KindProbe; nil for the other.
 	Record *ChildRecord
 	Probe  *ChildProbe
 }
@@ -34,7 +34,7 @@ type Child struct {
 type ChildOwner struct {
 	Kind Kind
 	Name string // namespace/name, in the child's namespace
-	UID  string // "" where the source gives none
+	UID  string // "" if the source gives none
 }
 
 // ChildRecord is the spec of a DNSRecord.
@@ -43,12 +43,12 @@ type ChildRecord struct {
 	RootHost string
 	// Provider is the reference to the DNS provider; zero for none.
 	Provider ProviderRef
-	// ZoneID is the zone that the record is in, without a final dot but for the root's; ""
-	// where it is another controller's to choose. Once written it stays.
+	// ZoneID is the record's zone, without a final dot except for the root; "" if another
+	// controller chooses it. Once written it stays.
 	ZoneID string
 	// Endpoints are those of rule 2.3 or 2.2: there is one at least, and one at RootHost.
 	Endpoints []WrittenEndpoint
-	// HealthCheck is nil where none is wanted.
+	// HealthCheck is nil for none.
 	HealthCheck *HealthCheck
 }
 
@@ -59,7 +59,7 @@ type ProviderRef struct{ Kind, Name string }
 type ChildProbe struct {
 	// Address is an IP address in its usual form, or a host name without a final dot.
 	Address string
-	// Host is what is asked for there, without a final dot.
+	// Host is the host name to ask for, without a final dot.
 	Host  string
 	Check HealthCheck
 }
@@ -89,7 +89,7 @@ const (
 	PropertyHealth = "health" // in a status alone (rule 4.8)
 )
 
-// Spec returns the child's spec, for JSON. A CRD that is not ours may not declare all of it.
+// Spec returns the child's spec, for JSON. A CRD that is not ours may not declare all fields.
 func (c *Child) Spec() map[string]any {
 	if p := c.Probe; p != nil {
 		spec := p.Check.spec()
@@ -121,8 +121,8 @@ func (c *Child) Spec() map[string]any {
 	return spec
 }
 
-// spec returns the fields that a check has wherever it stands, less its host. What has its
-// default value is left out where Kuadrant's CRDs have no such value.
+// spec returns the fields that a check has in every kind, without its host. It leaves out default
+// values that are not the defaults of Kuadrant's CRDs.
 func (h *HealthCheck) spec() map[string]any {
 	spec := map[string]any{
 		"protocol": h.Protocol.String(), "port": h.Port, "interval": h.Interval.String(), "failureThreshold": h.FailureThreshold,
@@ -148,15 +148,15 @@ func (h *HealthCheck) spec() map[string]any {
 	return spec
 }
 
-// WeightProperty returns the property of a weight.
+// WeightProperty returns the property for a weight.
 func WeightProperty(weight uint64) Property {
 	return Property{PropertyWeight, strconv.FormatUint(weight, 10)}
 }
 
-// ManagedBy is the value of LabelManagedBy on what this server has written.
+// ManagedBy is the value of LabelManagedBy on objects written by this server.
 const ManagedBy = "kuadrant-coredns"
 
-// Controller is who controls an object: the owner reference with controller set.
+// Controller is an object's controller: the owner reference with controller set.
 type Controller struct {
 	Kind, Name, UID string
 }

@@ -8,14 +8,13 @@ import (
 	"time"
 )
 
-// keys tells of a label or an annotation, by its key, whether it is kept.
+// keys reports whether to keep a label or an annotation, by its key.
 type keys func(key []byte) bool
 
 func allKeys([]byte) bool { return true }
 
-// decodeObject reads the object that json holds, handing the reader to body for
-// each field of the top level but metadata. With labels nil none is looked at. It returns who controls the object; nil for
-// nobody.
+// decodeObject reads the object in json, and calls body for each top-level field except metadata. If labels is nil, it reads no labels. It
+// returns the object's controller; nil for none.
 func decodeObject(m *Meta, cluster string, json []byte, labels keys, body func(r *reader, field []byte)) (*Controller, error) {
 	r := newReader(json)
 	var id identity
@@ -41,18 +40,18 @@ func decodeObject(m *Meta, cluster string, json []byte, labels keys, body func(r
 	return id.controller, nil
 }
 
-// identity is what names an object.
+// identity identifies an object.
 type identity struct {
 	namespace, name, uid string
 	unreadable           bool // the namespace is there, but not a string
 	controller           *Controller
 }
 
-// check refuses names that Kubernetes does not allow. Nothing that gets through
-// can be taken for another object's "namespace/name".
+// check refuses names that Kubernetes does not allow. No name that passes can be mistaken for
+// another object's "namespace/name".
 func (id *identity) check() error {
 	if id.unreadable {
-		// Not `default`: the object would answer for another namespace.
+		// Not `default`: the object would count for another namespace.
 		return errors.New("metadata.namespace is not a string: in YAML, put quotes around a name such as no or 12")
 	}
 	if id.namespace == "" {
@@ -70,13 +69,13 @@ func (id *identity) check() error {
 	return nil
 }
 
-// isName reports whether s can be the name of an object, isNamespace whether it can be that of a namespace.
+// isName reports whether s is a valid name of an object, isNamespace whether it is one of a namespace.
 func isName(s string) bool { return len(s) <= 253 && isSubdomain(s) }
 
 func isNamespace(s string) bool { return len(s) <= 63 && !strings.Contains(s, ".") && isSubdomain(s) }
 
-// isSubdomain reports whether s is an RFC 1123 subdomain, its length aside: the
-// form of Kubernetes' names.
+// isSubdomain reports whether s is an RFC 1123 subdomain, apart from its length: the form of
+// Kubernetes' names.
 func isSubdomain(s string) bool {
 	for label := range strings.SplitSeq(s, ".") {
 		if label == "" || label[0] == '-' || label[len(label)-1] == '-' || !only(label, lower+digits+"-") {
@@ -86,7 +85,7 @@ func isSubdomain(s string) bool {
 	return true
 }
 
-// ownAnnotations are those that are kept.
+// ownAnnotations selects the annotations to keep.
 func ownAnnotations(key []byte) bool { return bytes.HasPrefix(key, []byte("kuadrant.io/")) }
 
 func (r *reader) metadata(m *Meta, id *identity, labels keys) {
@@ -159,8 +158,8 @@ func (r *reader) seconds() int64 {
 	return t.Unix()
 }
 
-// stringMap reads an object of strings, of which it keeps those whose keys are to
-// be kept. It returns nil where there are none.
+// stringMap reads an object of strings, and keeps the keys selected by keep. It returns nil if
+// there are none.
 func (r *reader) stringMap(keep keys) map[string]string {
 	var m map[string]string
 	for field := range r.fields() {

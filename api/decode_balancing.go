@@ -41,8 +41,8 @@ func (r *reader) balancing(d *policyDoc) {
 	}
 }
 
-// geo reads loadBalancing.geo, to which the schema gives no type, so that a
-// wrong one is the policy's error and not the text's.
+// geo reads loadBalancing.geo, which has no type in the schema: a wrong one is the policy's error,
+// not one of its text.
 func (r *reader) geo(b *balancingDoc, invalid *notes) {
 	b.geo, b.geoDefault = nil, nil
 	switch r.next() {
@@ -68,7 +68,7 @@ func (r *reader) geo(b *balancingDoc, invalid *notes) {
 	}
 }
 
-// weight reads a weight, nil where it is no number.
+// weight reads a weight, nil if it is no number.
 func (r *reader) weight(invalid *notes) *int64 {
 	n, ok := r.integer()
 	if !ok {
@@ -81,8 +81,7 @@ func (r *reader) weight(invalid *notes) *int64 {
 	return &n
 }
 
-// customWeights reads loadBalancing.weighted.custom. An entry that cannot apply
-// is left out.
+// customWeights reads loadBalancing.weighted.custom. It leaves out entries that cannot apply.
 func (r *reader) customWeights(invalid *notes) []CustomWeight {
 	var list []CustomWeight
 	for range r.elements() {
@@ -114,7 +113,7 @@ func (r *reader) customWeights(invalid *notes) []CustomWeight {
 	return list
 }
 
-// settleBalancing gives the policy its weights and geo codes.
+// settleBalancing sets the policy's weights and geo codes.
 func (d *policyDoc) settleBalancing(p *DNSPolicy) {
 	p.DefaultWeight = DefaultWeight
 	b := d.balancing
@@ -141,8 +140,8 @@ func (d *policyDoc) settleBalancing(p *DNSPolicy) {
 	}
 }
 
-// geoCode returns a code in upper case, "" where it cannot be one. A code that
-// no client has is not an error here (rule 3.2).
+// geoCode returns a code in upper case, "" if it is not valid. A code that no client has is no
+// error here (rule 3.2).
 func (d *policyDoc) geoCode(field, code string) string {
 	switch {
 	case code == "":

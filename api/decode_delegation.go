@@ -7,8 +7,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// delegations reads spec.delegations of a Zone. What can never allow anything is left
-// out: a Zone may have very many.
+// delegations reads spec.delegations of a Zone. It leaves out those that cannot allow anything: a
+// Zone may have very many.
 func (r *reader) delegations() []Delegation {
 	var all []Delegation
 	for range r.elements() {
@@ -19,13 +19,13 @@ func (r *reader) delegations() []Delegation {
 	return slices.Clip(all)
 }
 
-// maxPatterns is how many patterns of one kind one delegation can have: each is looked at for each name of its namespaces.
+// maxPatterns bounds the patterns of one kind in one delegation: each is compared with every name of its namespaces.
 const maxPatterns = 1000
 
-// maxTypes is how many types one pattern can have: about as many have names.
+// maxTypes bounds the types of one pattern: about as many have names.
 const maxTypes = 100
 
-// most returns the first entries of a list, as many as count.
+// most returns the first count entries of a list.
 func most[T any](r *reader, list []T, count int, what string) []T {
 	if len(list) <= count {
 		return list
@@ -34,11 +34,11 @@ func most[T any](r *reader, list []T, count int, what string) []T {
 	return slices.Clip(list[:count])
 }
 
-// delegation reads one of them; ok is false where it allows nothing.
+// delegation reads one delegation; ok is false if it allows nothing.
 //
-// A list of namespaces that cannot be read must not pass for an empty one, which means
-// all of them (rule 6.4). A field that there is not may be one that is misspelt, and so
-// limits nothing: it is a fault here, though not elsewhere.
+// An unreadable list of namespaces must not pass for an empty one, which means all of them (rule
+// 6.4). An unknown field may be a misspelt one, which then limits nothing: it is a fault here,
+// unlike elsewhere.
 func (r *reader) delegation() (d Delegation, ok bool) {
 	limited, known := true, true
 	for field := range r.fields() {
@@ -64,7 +64,7 @@ func (r *reader) delegation() (d Delegation, ok bool) {
 	return d, known && limited && (len(d.Zones) > 0 || len(d.Records) > 0)
 }
 
-// unknown reads the value of a field that there is not, and says which there are.
+// unknown skips the value of an unknown field, and notes which fields exist.
 func (r *reader) unknown(fields string) {
 	r.walk.Skip()
 	r.fault("unknown field: write %s", fields)
@@ -104,9 +104,8 @@ func (r *reader) recordDelegations() []RecordDelegation {
 	return slices.Clip(all)
 }
 
-// limits reads a list of strings, each as change makes it, less those that are
-// unusable. An empty list is nil. ok is false where the list has entries, or is no list,
-// and none of it is usable.
+// limits reads a list of strings, converted by change, without the unusable ones. An empty list is
+// nil. ok is false if the value is no list, or has entries but no usable one.
 func (r *reader) limits(change func(text string) (word, wrong string)) (list []string, ok bool) {
 	kind, entries := r.next(), 0
 	for range r.elements() {
@@ -120,8 +119,7 @@ func (r *reader) limits(change func(text string) (word, wrong string)) (list []s
 	return slices.Clip(list), len(list) > 0 || entries == 0 && (kind == '[' || kind == 'n')
 }
 
-// usable returns what change makes of the text that was read last. Where that is
-// nothing, it is a fault.
+// usable returns change's result for the last text. If that is empty, it is a fault.
 func (r *reader) usable(text string, change func(text string) (word, wrong string)) string {
 	word, wrong := change(text)
 	if wrong != "" {
@@ -145,8 +143,7 @@ func zonePattern(text string) (pattern, wrong string) {
 	return recordPattern(text)
 }
 
-// recordPattern returns a pattern in the spelling of the names that it is compared
-// with.
+// recordPattern returns a pattern in the spelling of the names that it is compared with.
 func recordPattern(text string) (pattern, wrong string) {
 	if text == "@" {
 		return text, ""
@@ -164,7 +161,7 @@ func recordPattern(text string) (pattern, wrong string) {
 // typeName returns the name of a type in upper case.
 func typeName(text string) (name, wrong string) {
 	name = strings.ToUpper(text)
-	// RFC 6895 §3.1: no data has a type from 128 to 255; ANY is one of them.
+	// RFC 6895 §3.1: no data has a type from 128 to 255, such as ANY.
 	if t, ok := dns.StringToType[name]; ok && (t < 128 || t > 255) {
 		return name, ""
 	}

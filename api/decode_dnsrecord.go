@@ -9,8 +9,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// DecodeDNSRecord reads a DNSRecord (kuadrant.io/v1alpha1 or v1alpha2) of the given cluster from JSON, as DecodePolicy does a
-// policy. Endpoints that cannot be used are left out, and are in its Fault.
+// DecodeDNSRecord reads a DNSRecord (kuadrant.io/v1alpha1 or v1alpha2) of the given cluster from JSON, like DecodePolicy. It leaves out
+// unusable endpoints, and names them in its Fault.
 func DecodeDNSRecord(cluster string, json []byte) (*DNSRecord, error) {
 	rec := new(DNSRecord)
 	var d dnsRecordDoc
@@ -37,13 +37,12 @@ func dnsRecordLabels(key []byte) bool {
 	return string(key) == LabelZoneName || string(key) == LabelManagedBy
 }
 
-// dnsRecordDoc is what a DNSRecord's text says beside what stands in the DNSRecord
-// already.
+// dnsRecordDoc is the part of a DNSRecord's text that does not go into the DNSRecord directly.
 type dnsRecordDoc struct {
 	invalid  notes // about the reference
 	rootHost string
-	ref      *Provider  // nil where it is absent
-	health   *healthDoc // nil where it is absent
+	ref      *Provider  // nil if absent
+	health   *healthDoc // nil if absent
 }
 
 func (r *reader) dnsRecordSpec(rec *DNSRecord, d *dnsRecordDoc) {
@@ -66,8 +65,7 @@ func (r *reader) dnsRecordSpec(rec *DNSRecord, d *dnsRecordDoc) {
 	}
 }
 
-// settle gives the record what its text means, and returns what is not acceptable in
-// it.
+// settle completes the record from its text, and returns what is not acceptable in it.
 func (d *dnsRecordDoc) settle(rec *DNSRecord) string {
 	var invalid notes
 	if rec.RootHost = settleName("spec.rootHost", d.rootHost, &invalid); d.rootHost == "" {
@@ -86,9 +84,8 @@ func (d *dnsRecordDoc) settle(rec *DNSRecord) string {
 	return invalid.text
 }
 
-// rootOf returns the name of the endpoint that all others lie at or below, which is the
-// root where the record does not say: v1alpha2 has no
-// field for it. It is "" where there is none.
+// rootOf returns the name of the endpoint that all others lie at or below; "" for none. It is the
+// root if the record names none: v1alpha2 has no field for it.
 func rootOf(all []Endpoint) string {
 	if len(all) == 0 {
 		return ""
@@ -103,11 +100,11 @@ func rootOf(all []Endpoint) string {
 	return root
 }
 
-// maxForeignMessage is how many octets of another controller's message are kept.
+// maxForeignMessage bounds the octets kept of another controller's message.
 const maxForeignMessage = 1024
 
-// readyCondition reads a status, and returns its condition Ready; nil for none. What cannot be
-// read there is no fault of the record's owner.
+// readyCondition reads a status, and returns its condition Ready; nil for none. An unreadable
+// status is not the fault of the record's owner.
 func (r *reader) readyCondition() (ready *Condition) {
 	faults := r.faults
 	defer func() { r.faults = faults }()

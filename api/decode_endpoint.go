@@ -16,7 +16,7 @@ const (
 	maxTargets   = 1000 // of one endpoint
 )
 
-// DecodeDNSEndpoint reads a DNSEndpoint (externaldns.k8s.io/v1alpha1) of the given cluster from JSON, as DecodeDNSRecord does.
+// DecodeDNSEndpoint reads a DNSEndpoint (externaldns.k8s.io/v1alpha1) of the given cluster from JSON, like DecodeDNSRecord.
 func DecodeDNSEndpoint(cluster string, json []byte) (*DNSEndpoint, error) {
 	e := new(DNSEndpoint)
 	listed := false
@@ -41,7 +41,7 @@ func DecodeDNSEndpoint(cluster string, json []byte) (*DNSEndpoint, error) {
 	return e, nil
 }
 
-// endpoints reads spec.endpoints. What cannot be used of it is left out, and is a fault.
+// endpoints reads spec.endpoints. It leaves out unusable ones, as faults.
 func (r *reader) endpoints() []Endpoint {
 	var all []Endpoint
 	unread := make(map[string]bool)
@@ -62,14 +62,14 @@ func (r *reader) endpoints() []Endpoint {
 		r.faults.add("spec.endpoints: providerSpecific may have weight, aws/weight and geo-code; ignoring " +
 			Cut(strings.Join(names, ", "), maxUnread))
 	}
-	return slices.Clip(slices.Clone(all)) // less what append has made room for
+	return slices.Clip(slices.Clone(all)) // without spare capacity
 }
 
-// maxUnread is how many octets a message has of the names of properties that are not read.
+// maxUnread bounds the names of unknown properties in a message, in octets.
 const maxUnread = 200
 
-// endpoint reads one of them; ok is false where it cannot be used, which has become a
-// fault then. The names of properties that are not read are added to unread.
+// endpoint reads one endpoint; ok is false if it is unusable, which is a fault. It adds the names
+// of unknown properties to unread.
 func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 	var weight, geo property
 	before, targets := r.faults.n, 0
@@ -92,8 +92,8 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 			weight, geo = r.properties(unread)
 		}
 	}
-	// A target that is left out does not concern the others; any other field that
-	// cannot be read may say anything.
+	// The other targets stay valid without one that is left out; any other unreadable field may
+	// have changed the meaning.
 	if r.faults.n-before != targets {
 		return e, false
 	}
@@ -104,8 +104,7 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 	return e, true
 }
 
-// settle gives e what its text means, and returns what of it cannot be used: the field,
-// and why.
+// settle completes e from its text, and returns what cannot be used: the field, and why.
 func (e *Endpoint) settle(weight, geo *property) (wrong string) {
 	name, noName := CanonicalName(e.DNSName)
 	switch {
@@ -127,7 +126,7 @@ func (e *Endpoint) settle(weight, geo *property) (wrong string) {
 	return wrong
 }
 
-// targets reads the targets of an endpoint, less those that are empty or no strings.
+// targets reads an endpoint's targets, without those that are empty or no strings.
 func (r *reader) targets() []string {
 	var all []string
 	for i := range r.elements() {
@@ -156,8 +155,8 @@ type property struct {
 	at    string // where it stands below the endpoint
 }
 
-// properties reads providerSpecific. Of several entries with one name the first
-// counts, as for external-dns. Those that are not ours may hold anything: their names are added to unread.
+// properties reads providerSpecific. The first of several entries with one name counts, as in external-dns. Entries that are not ours may
+// hold anything: it adds their names to unread.
 func (r *reader) properties(unread map[string]bool) (weight, geo property) {
 	var aws property
 	for i := range r.elements() {
@@ -201,7 +200,7 @@ func (r *reader) properties(unread map[string]bool) (weight, geo property) {
 	return weight, geo
 }
 
-// weight returns what a property says that is a weight.
+// weight parses a property as a weight.
 func (p *property) weight() (weight int64, wrong string) {
 	if !p.set {
 		return NoWeight, ""
@@ -213,7 +212,7 @@ func (p *property) weight() (weight int64, wrong string) {
 	return n, ""
 }
 
-// geo returns what a property says that is a geo code, in upper case.
+// geo parses a property as a geo code, in upper case.
 func (p *property) geo() (code, wrong string) {
 	if p.wrong != "" || len(p.value) > 63 || p.value != "*" && !only(p.value, letters+digits+"-_") {
 		return "", p.at + " " + p.text() + ": must be a code such as GEO-EU, IE or US-CA, or *, in quotes"
@@ -221,7 +220,7 @@ func (p *property) geo() (code, wrong string) {
 	return words.intern([]byte(strings.ToUpper(p.value))), ""
 }
 
-// text returns the value as a message names it.
+// text returns the value for a message.
 func (p *property) text() string {
 	if p.wrong != "" {
 		return "is " + p.wrong

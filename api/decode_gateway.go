@@ -7,11 +7,10 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// DecodeGateway reads a Gateway (gateway.networking.k8s.io/v1, or v1beta1, which
-// has the same form) of the given cluster from JSON, and keeps what is used of
-// it. It returns an error where the text is not JSON or names no object;
-// whatever else cannot be read is left out and named in the Gateway's Fault.
-// The Gateway does not refer to json.
+// DecodeGateway reads a Gateway (gateway.networking.k8s.io/v1, or v1beta1, which has the same form)
+// of the given cluster from JSON, and keeps the fields in use. It returns an error if the text is
+// not JSON or names no object; it leaves out other unreadable parts, and names them in the
+// Gateway's Fault. The Gateway does not refer to json.
 func DecodeGateway(cluster string, json []byte) (*Gateway, error) {
 	g := new(Gateway)
 	var routes map[string]int32 // by listener
@@ -52,8 +51,8 @@ func DecodeGateway(cluster string, json []byte) (*Gateway, error) {
 	return g, nil
 }
 
-// listeners reads spec.listeners. One without a name, or with the name of one
-// before it, cannot be referred to: it is left out.
+// listeners reads spec.listeners. It leaves out a listener that nothing can refer to: one without a
+// name, or with the name of an earlier one.
 func (r *reader) listeners() []Listener {
 	var list []Listener
 	seen := make(map[string]bool)
@@ -97,8 +96,7 @@ func listenerProtocol(text []byte) ListenerProtocol {
 	return Plain
 }
 
-// addresses reads status.addresses. One whose type or value is not a string is
-// left out.
+// addresses reads status.addresses. It leaves out one whose type or value is not a string.
 func (r *reader) addresses() []Address {
 	var list []Address
 	for range r.elements() {

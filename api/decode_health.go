@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// What a health check has where the policy does not say: Kuadrant's values,
-// and the shorter interval where routingStrategy is set, as in v1alpha2 (rule
-// 4.3).
+// The defaults of a health check: Kuadrant's, and the shorter interval if routingStrategy is set,
+// as in v1alpha2 (rule 4.3).
 const (
 	defaultPort             = 443
 	defaultHTTPPort         = 80 // for protocol HTTP; nothing speaks that on 443
@@ -21,25 +20,25 @@ const (
 	defaultTimeout          = 5 * time.Second
 )
 
-// A check must leave the prober time to breathe, and must come back some day.
+// A check must leave the prober time to breathe, and must recur some day.
 const (
 	minInterval = time.Second
 	maxInterval = 24 * time.Hour
 	minTimeout  = 10 * time.Millisecond
-	// maxTimeout bounds how long a target that says nothing keeps others waiting for their turn: only so many checks run at a time.
+	// maxTimeout bounds how long a silent target keeps others waiting: only so many checks run at a time.
 	maxTimeout = 30 * time.Second
 )
 
-// maxThreshold is more checks than anybody waits for.
+// maxThreshold is more checks than anyone waits for.
 const maxThreshold = 1000
 
 // defaultExpected is shared by all checks, which only read it (rule 4.2).
 var defaultExpected = []int{200, 201}
 
-// healthDoc is a check as written; a zero or nil is a field that is not set.
+// healthDoc is a check as written; a zero or nil field is not set.
 type healthDoc struct {
-	at                  string // where it stands, as its owner writes it
-	hostField           string // that the host stands in; "" for host
+	at                  string // its path, as its owner writes it
+	hostField           string // the name of the host's field; "" for host
 	path, endpoint      *string
 	protocol, host      string
 	interval, timeout   string
@@ -71,7 +70,7 @@ func (r *reader) healthCheck() *healthDoc {
 	return h
 }
 
-// check reads a field that policies and probes have alike; it leaves any other.
+// check reads a field that policies and probes share; it skips any other.
 func (r *reader) check(h *healthDoc, field []byte) {
 	switch string(field) {
 	case "path":

@@ -9,19 +9,18 @@ var (
 	// words holds strings that many objects have in common: listener names, label
 	// keys, kinds, geo codes.
 	words interner
-	// datas holds the data of Records apart, as most of it is in one Record alone.
+	// datas holds the data of Records, apart because most occur in one Record only.
 	datas interner
 )
 
-// interner makes equal strings share their memory. It forgets: a string takes
-// the place of another that falls on its slot, so it is bounded whatever it is
-// given. Any number of goroutines may use it at a time.
+// interner makes equal strings share their memory. It is bounded: a string replaces another that
+// falls on its slot. Any number of goroutines may use it.
 type interner struct {
 	slots [1024]atomic.Pointer[string]
 }
 
-// longestWord bounds what a slot may keep alive: a reference to an object, with a
-// namespace of 63 characters and a name of 253. Longer strings hardly repeat.
+// longestWord bounds what a slot keeps alive: a reference to an object, with a namespace of 63
+// characters and a name of 253. Longer strings rarely repeat.
 const longestWord = 63 + 1 + 253
 
 var wordSeed = maphash.MakeSeed()

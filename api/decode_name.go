@@ -8,13 +8,12 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// longestName is how many octets a name has at the most where it stands in a message
-// (RFC 1035 §2.3.4).
+// longestName is the maximum length of a name in a message, in octets (RFC 1035 §2.3.4).
 const longestName = 255
 
-// CanonicalName returns the spelling that a name has after it was in a message: lower
-// case, and escapes only where they are needed (RFC 1035 §5.1). It has a final dot
-// where the text has one. Where the text is no name, wrong says what it should be.
+// CanonicalName returns the spelling of a name after it was in a message: lower case, and escapes
+// only where needed (RFC 1035 §5.1). It keeps a final dot. If the text is no name, wrong says what
+// it should be.
 func CanonicalName(text string) (name, wrong string) {
 	if plainName(text) {
 		return lowerASCII(text), ""
@@ -43,7 +42,7 @@ func CanonicalName(text string) (name, wrong string) {
 // lookup is idna.Lookup for names that may have labels such as * and _tcp.
 var lookup = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
 
-// NotASCII says what to write in place of a name that has characters beyond ASCII; "" where it has none.
+// NotASCII says what to write instead of a name with characters beyond ASCII; "" if it has none.
 func NotASCII(name string) (wrong string) {
 	if len(name) > 4*longestName || !strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return ""
@@ -55,7 +54,7 @@ func NotASCII(name string) (wrong string) {
 	return "has non-ASCII characters: write " + ascii + ", its ASCII form (RFC 5891)"
 }
 
-// notHost returns a text that is no host name with what to write in its place: an ASCII form, or else what follows.
+// notHost quotes a text that is no host name and says what to write instead: an ASCII form, else otherwise.
 func notHost(text, otherwise string) string {
 	if wrong := NotASCII(text); wrong != "" {
 		return quote(text) + " " + wrong
@@ -63,8 +62,7 @@ func notHost(text, otherwise string) string {
 	return quote(text) + otherwise
 }
 
-// plainName reports whether text is a name that nobody would write in another way, but
-// for the case of its letters.
+// plainName reports whether text is a name with only one spelling, apart from its letters' case.
 func plainName(text string) bool {
 	if len(text) >= longestName-1 || text == "" || text[0] == '.' {
 		return false
@@ -83,8 +81,8 @@ func plainName(text string) bool {
 	return true
 }
 
-// special reports whether text has a character that means something else in a master
-// file (RFC 1035 §5.1), or none that could be seen, and that is not escaped.
+// special reports whether text has an unescaped character that is invisible, or has a meaning in a
+// master file (RFC 1035 §5.1).
 func special(text string) bool {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -97,8 +95,8 @@ func special(text string) bool {
 	return false
 }
 
-// lowerASCII returns text with its letters A to Z in lower case: no other octets have
-// a case in names (RFC 4343 §3).
+// lowerASCII returns text with A to Z in lower case: other octets have no case in names (RFC 4343
+// §3).
 func lowerASCII(text string) string {
 	for i := range len(text) {
 		if c := text[i]; 'A' <= c && c <= 'Z' {
@@ -114,8 +112,8 @@ func lowerASCII(text string) string {
 	return text
 }
 
-// settleName returns a name with a final dot, whether or not it is written with one; ""
-// for none, and where it is not a name.
+// settleName returns a name with a final dot, whether written with one or not; "" for none, or if
+// it is not a name.
 func settleName(field, text string, invalid *notes) string {
 	if text == "" {
 		return ""

@@ -7,17 +7,16 @@ import (
 	gatewayv1 "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// DefaultWeight is the weight of a member whose policy gives it none.
+// DefaultWeight is the weight of a member whose policy sets none.
 const DefaultWeight = 120
 
 // maxWeight keeps the sum of any number of members' weights within an int64.
 const maxWeight = math.MaxInt32
 
-// DecodePolicy reads a DNSPolicy (kuadrant.io/v1 or v1alpha2) of the given
-// cluster from JSON. It returns an error where the text is not JSON or names no
-// object. What cannot be read is left out and named in the policy's Fault, and
-// what cannot be accepted is named in Invalid or CheckInvalid; the rest of the policy is read in
-// each case. The policy does not refer to json.
+// DecodePolicy reads a DNSPolicy (kuadrant.io/v1 or v1alpha2) of the given cluster from JSON. It
+// returns an error if the text is not JSON or names no object. It leaves out unreadable parts and
+// names them in the policy's Fault, and unacceptable ones in Invalid or CheckInvalid; it always
+// reads the rest. The policy does not refer to json.
 func DecodePolicy(cluster string, json []byte) (*DNSPolicy, error) {
 	p := new(DNSPolicy)
 	var d policyDoc
@@ -34,15 +33,15 @@ func DecodePolicy(cluster string, json []byte) (*DNSPolicy, error) {
 	return p, nil
 }
 
-// policyDoc is what a policy's text says beside what stands in the DNSPolicy
-// already: fields whose meaning depends on others.
+// policyDoc is the part of a policy's text that does not go into the DNSPolicy directly: fields
+// whose meaning depends on others.
 type policyDoc struct {
 	invalid   notes
-	strategy  string // "" where it is not set
+	strategy  string // "" if not set
 	target    bool
 	targetNS  string
-	balancing *balancingDoc // nil where it is absent
-	health    *healthDoc    // nil where it is absent
+	balancing *balancingDoc // nil if absent
+	health    *healthDoc    // nil if absent
 	refs      *Provider     // providerRefs[0]
 	ref       *Provider     // providerRef
 	selector  *Provider     // providerSelector
@@ -99,8 +98,7 @@ func (r *reader) target(t *Target, d *policyDoc) {
 	}
 }
 
-// settle gives the policy what depends on more than one field, and returns what
-// is not acceptable in it.
+// settle sets the fields that depend on others, and returns what is not acceptable in the policy.
 func (d *policyDoc) settle(p *DNSPolicy) string {
 	d.checkTarget(p)
 	d.settleStrategy(p)
@@ -128,7 +126,7 @@ func (d *policyDoc) checkTarget(p *DNSPolicy) {
 		d.invalid.add("spec.targetRef.namespace " + quote(d.targetNS) + ": the Gateway must be in the policy's namespace: remove the field")
 	}
 	if name := p.BareName(); t.Name == name {
-		t.Name = name // one piece of memory: they often agree
+		t.Name = name // one string: they often agree
 	}
 }
 

@@ -2,7 +2,7 @@ package api
 
 import "fmt"
 
-// DecodeProbe reads a DNSHealthCheckProbe (kuadrant.io/v1alpha1) of the given cluster from JSON, as DecodePolicy does a policy.
+// DecodeProbe reads a DNSHealthCheckProbe (kuadrant.io/v1alpha1) of the given cluster from JSON, like DecodePolicy.
 func DecodeProbe(cluster string, json []byte) (*HealthCheckProbe, error) {
 	p := new(HealthCheckProbe)
 	d := probeDoc{check: healthDoc{at: "spec"}}
@@ -25,7 +25,7 @@ func DecodeProbe(cluster string, json []byte) (*HealthCheckProbe, error) {
 
 func probeLabels(key []byte) bool { return string(key) == LabelManagedBy }
 
-// probeDoc is the spec of a probe as written; a nil is a field that is not set.
+// probeDoc is a probe's spec as written; a nil field is not set.
 type probeDoc struct {
 	address, host, hostname *string
 	check                   healthDoc
@@ -63,8 +63,7 @@ func (r *reader) probeStatus(p *HealthCheckProbe) {
 	}
 }
 
-// settle gives the probe what its text means, and returns what is not acceptable
-// in it.
+// settle completes the probe from its text, and returns what is not acceptable in it.
 func (d *probeDoc) settle(p *HealthCheckProbe) string {
 	var invalid notes
 	const want = "write an IP address such as 192.0.2.1, or a name such as lb.example.com"

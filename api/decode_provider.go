@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The keys of Secrets that are DNS providers: one zone and domain, then Kuadrant's.
+// The keys of Secrets that are DNS providers: those of one zone and domain, then Kuadrant's.
 const (
 	keyZoneID     = "ZONE_ID"
 	keyDomainName = "DOMAIN_NAME"
@@ -13,17 +13,17 @@ const (
 	keyConfig     = "CONFIG"
 )
 
-// typeCoreDNS is the type of Kuadrant's Secrets for servers such as this one; other types that
-// begin with typeKuadrant are for other servers.
+// typeCoreDNS is the type of Kuadrant's Secrets for servers like this one; other types with the
+// prefix typeKuadrant are for other servers.
 const (
 	typeKuadrant = "kuadrant.io/"
 	typeCoreDNS  = typeKuadrant + "coredns"
 )
 
-// maxProviderZones is how many zones of a Secret are read.
+// maxProviderZones bounds the zones read from a Secret.
 const maxProviderZones = 1000
 
-// provider reads what a Secret says as a DNS provider from its values.
+// provider reads a Secret's values as a DNS provider.
 func provider(secretType string, values map[string]string) (p ProviderSecret) {
 	var invalid notes
 	defer func() { p.Invalid = invalid.text }()
@@ -77,7 +77,7 @@ func provider(secretType string, values map[string]string) (p ProviderSecret) {
 	return p
 }
 
-// zoneFilter returns zoneIDFilter of a CONFIG, nil for none.
+// zoneFilter returns a CONFIG's zoneIDFilter, nil for none.
 func zoneFilter(config string, invalid *notes) []string {
 	if strings.TrimSpace(config) == "" {
 		return nil
@@ -91,7 +91,7 @@ func zoneFilter(config string, invalid *notes) []string {
 	return c.ZoneIDFilter
 }
 
-// zoneName returns a domain name in lower case with a final dot; "" where text is none.
+// zoneName returns a domain name in lower case with a final dot; "" if text is none.
 func zoneName(text string) string {
 	name, wrong := CanonicalName(text)
 	if wrong != "" {

@@ -14,10 +14,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
-// reader walks one JSON object. A value of the wrong type is noted as a fault
-// and left out, and reading goes on behind it (rule 8.1); a null counts as
-// absent. Only text that is not JSON stops it. Nothing it returns refers to the
-// buffer that it reads from.
+// reader walks one JSON object. It notes a value of the wrong type as a fault, leaves it out, and
+// reads on (rule 8.1); null counts as absent. Only text that is not JSON stops it. Nothing it
+// returns refers to the buffer that it reads from.
 type reader struct {
 	walk   jsonwalk.Walker
 	faults notes
@@ -25,8 +24,8 @@ type reader struct {
 
 func newReader(json []byte) *reader { return &reader{walk: jsonwalk.Of(json)} }
 
-// required reads a field that its object cannot do without. What cannot be read in it is
-// returned, and is no fault: it would pass for a field that is missing.
+// required reads a mandatory field. It returns what cannot be read in it, and notes no fault, which
+// would pass for a missing field.
 func (r *reader) required(read func()) (wrong string) {
 	before := r.faults
 	r.faults = notes{}
@@ -35,8 +34,7 @@ func (r *reader) required(read func()) (wrong string) {
 	return wrong
 }
 
-// end checks that nothing follows the object, and returns what is wrong with
-// the text.
+// end checks that nothing follows the object, and returns what is wrong with the text.
 func (r *reader) end() error {
 	if r.walk.Err != nil {
 		return r.walk.Err
@@ -50,8 +48,8 @@ func (r *reader) end() error {
 	return nil
 }
 
-// fields yields the names of the next value's fields, where it is an object.
-// The body reads the field's value or leaves it; a name is valid until then.
+// fields yields the names of the next value's fields, if it is an object. The body reads or skips
+// the field's value; a name is valid until then.
 func (r *reader) fields() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if r.is('{', "an object") {
@@ -60,8 +58,8 @@ func (r *reader) fields() iter.Seq[[]byte] {
 	}
 }
 
-// elements yields the indexes of the next value's elements, where it is an
-// array. The body reads the element or leaves it.
+// elements yields the indexes of the next value's elements, if it is an array. The body reads or
+// skips the element.
 func (r *reader) elements() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if r.is('[', "a list") {
@@ -70,8 +68,8 @@ func (r *reader) elements() iter.Seq[int] {
 	}
 }
 
-// is reports whether the next value is of the given kind. Any other value is
-// read; it is a fault unless it is null.
+// is reports whether the next value is of the given kind. It skips any other value, which is a
+// fault unless it is null.
 func (r *reader) is(kind jsontext.Kind, want string) bool {
 	if r.walk.Err != nil {
 		return false
@@ -91,11 +89,11 @@ func (r *reader) is(kind jsontext.Kind, want string) bool {
 	return false
 }
 
-// quotesWanted goes on with what is wrong where a text has become something else: YAML reads
-// `no` as false and `123` as a number.
+// quotesWanted ends a message about a text that became something else: YAML reads `no` as false and
+// `123` as a number.
 const quotesWanted = ": in YAML, put quotes around it"
 
-// next returns the kind of the value that comes next, null included.
+// next returns the kind of the next value, null included.
 func (r *reader) next() jsontext.Kind { return r.walk.Next() }
 
 // raw returns the contents of the next value if it is a string; ok is false if
@@ -134,8 +132,8 @@ func (r *reader) boolean() (value, ok bool) {
 	return false, r.is('t', "true or false")
 }
 
-// integer returns the next value if it is a whole number. One that does not fit
-// into an int64 becomes the nearest that does, which no field allows.
+// integer returns the next value if it is a whole number. One that does not fit into an int64
+// becomes the nearest int64, which no field allows.
 func (r *reader) integer() (n int64, ok bool) {
 	if !r.is('0', "a whole number") {
 		return 0, false
@@ -161,13 +159,12 @@ func (r *reader) integer() (n int64, ok bool) {
 	return int64(f), true
 }
 
-// fault notes what is wrong with the value that was read last.
+// fault notes what is wrong with the last value.
 func (r *reader) fault(format string, args ...any) {
 	r.faults.add(r.path() + ": " + fmt.Sprintf(format, args...))
 }
 
-// path returns where the value that was read last stands, as its owner writes
-// it: spec.listeners[1].hostname.
+// path returns the path of the last value as its owner writes it: spec.listeners[1].hostname.
 func (r *reader) path() string {
 	var b strings.Builder
 	for t := range r.walk.StackPointer().Tokens() {
@@ -213,15 +210,15 @@ func kindName(k jsontext.Kind) string {
 	return "nothing"
 }
 
-// longestQuote is in bytes: enough to find a text, too few to fill a log.
+// longestQuote is in bytes: enough to recognise a text, too few to fill a log.
 const longestQuote = 64
 
-// quote writes a text of an object into a message, cut where it is long.
+// quote quotes a text of an object for a message; it cuts long ones.
 func quote(s string) string {
 	return strconv.Quote(Cut(s, longestQuote))
 }
 
-// Cut returns the beginning of a text, for a message, where it has more than most octets.
+// Cut cuts a text to at most most octets, for a message.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -229,15 +226,15 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// notes collects what is wrong with an object, in the order in which it is
-// found, and bounded: an object may be all wrong.
+// notes collects what is wrong with an object, in order, and bounded: everything in an object may
+// be wrong.
 type notes struct {
 	text string
 	n    int
 }
 
 func (n *notes) add(note string) {
-	const most = 4 // an owner mends a few at a time
+	const most = 4 // an owner fixes a few at a time
 	switch n.n++; {
 	case n.n == 1:
 		n.text = note

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// DecodeRecord reads a Record (kubi.zone/v1alpha1) of the given cluster from JSON, as DecodePolicy does a policy.
+// DecodeRecord reads a Record (kubi.zone/v1alpha1) of the given cluster from JSON, like DecodePolicy.
 func DecodeRecord(cluster string, json []byte) (*Record, error) {
 	rec := new(Record)
 	var d recordDoc
@@ -24,13 +24,13 @@ func DecodeRecord(cluster string, json []byte) (*Record, error) {
 	return rec, nil
 }
 
-// recordDoc is the spec of a Record as written; a nil is a field that is not set.
+// recordDoc is a Record's spec as written; a nil field is not set.
 type recordDoc struct {
 	placeDoc
 	rtype, class string
 	rdata        *string
 	ttl          *int64
-	// typeWrong and dataWrong say why type and rdata cannot be read; "" where they can.
+	// typeWrong and dataWrong say why type and rdata cannot be read; "" if they can.
 	typeWrong, dataWrong string
 }
 
@@ -57,19 +57,19 @@ func (r *reader) recordSpec(d *recordDoc) {
 	}
 }
 
-// upperWord is word in upper case, "" where the next value is no string.
+// upperWord is word in upper case, "" if the next value is no string.
 func (r *reader) upperWord() string {
 	b, _ := r.raw()
 	return words.intern(bytes.ToUpper(b))
 }
 
-// settle gives the Record what its text means, and returns what is not acceptable in
-// it. Whether there are such types, and such data, is known where the zone is.
+// settle completes the Record from its text, and returns what is not acceptable in it. Whether the
+// type and the data are valid is checked where the zone is known.
 func (d *recordDoc) settle(rec *Record) string {
 	var invalid notes
 	rec.DomainName, rec.Parent = d.placeDoc.settle(&rec.Meta, &invalid)
 	if strings.HasSuffix(rec.Name, rec.DomainName) {
-		// One piece of memory: they often agree, and there may be a million Records.
+		// One string: they often agree, and there may be a million Records.
 		rec.DomainName = rec.Name[len(rec.Name)-len(rec.DomainName):]
 	}
 	rec.Type, rec.Class = d.rtype, cmp.Or(d.class, "IN")

@@ -11,11 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// kindSecret is the kind of the providers that this server answers for.
+// kindSecret is the kind of the providers that this server serves.
 const kindSecret = "Secret"
 
-// providerRefs reads v1's list, which holds one reference at most, and returns
-// the first; nil where there is none.
+// providerRefs reads v1's list of at most one reference, and returns the first; nil for none.
 func (r *reader) providerRefs(invalid *notes) *Provider {
 	var first *Provider
 	n := 0
@@ -30,7 +29,7 @@ func (r *reader) providerRefs(invalid *notes) *Provider {
 	return first
 }
 
-// providerRef reads a reference, nil where the next value is none: Kuadrant's authoritative DNSRecords have one without a name.
+// providerRef reads a reference, nil for none: Kuadrant's authoritative DNSRecords have one without a name.
 func (r *reader) providerRef(invalid *notes) *Provider {
 	if !r.is('{', "an object") {
 		return nil
@@ -61,7 +60,7 @@ func (r *reader) providerRef(invalid *notes) *Provider {
 	return p
 }
 
-// selector reads a label selector. One that is wrong selects nothing.
+// selector reads a label selector. A wrong one selects nothing.
 func (r *reader) selector(invalid *notes) labels.Selector {
 	var s metav1.LabelSelector
 	for field := range r.fields() {
@@ -75,8 +74,7 @@ func (r *reader) selector(invalid *notes) labels.Selector {
 			}
 		}
 	}
-	// A map has no order, but the message about a wrong entry must not change
-	// from one reading to the next.
+	// A map has no order, but the message about a wrong entry must be the same each time.
 	all := metav1.LabelSelector{MatchExpressions: s.MatchExpressions}
 	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
 		all.MatchExpressions = append(all.MatchExpressions, metav1.LabelSelectorRequirement{
@@ -113,7 +111,7 @@ func (r *reader) requirement() (q metav1.LabelSelectorRequirement) {
 	return q
 }
 
-// maxExclusions is what the CRD allows; each address is compared with all.
+// maxExclusions is the CRD's limit; each address is compared with all.
 const maxExclusions = 20
 
 func (r *reader) exclusions(invalid *notes) []Exclusion {
@@ -137,8 +135,7 @@ func (r *reader) exclusions(invalid *notes) []Exclusion {
 	return list
 }
 
-// parseExclusion reads a CIDR, an address or a host name; wrong says what is
-// wrong with it.
+// parseExclusion parses a CIDR, an address or a host name; wrong says what is wrong with it.
 func parseExclusion(text string) (x Exclusion, wrong string) {
 	if strings.Contains(text, "/") {
 		p, err := netip.ParsePrefix(text)
@@ -162,9 +159,8 @@ func parseExclusion(text string) (x Exclusion, wrong string) {
 	return Exclusion{Hostname: host}, ""
 }
 
-// isHostname reports whether s, in lower case and without a final dot, can be the
-// name of a host. What looks like an address is none: its last label is a
-// number (RFC 1123 §2.1).
+// isHostname reports whether s, in lower case and without a final dot, can be a host's name. What
+// looks like an address cannot: its last label is a number (RFC 1123 §2.1).
 func isHostname(s string) bool {
 	if s == "" || len(s) > 253 {
 		return false

@@ -21,12 +21,11 @@ const (
 	maxHeaderBytes = 8 << 10
 )
 
-// DecodeSecret reads a Secret (v1) of the given cluster from JSON. It returns an error where
-// the text is not JSON or names no object. What cannot be used is named in the Secret's
-// Invalid, and in that of its Provider. None quotes a value, and the Secret does not refer to
-// json.
+// DecodeSecret reads a Secret (v1) of the given cluster from JSON. It returns an error if the text
+// is not JSON or names no object. It names what cannot be used in the Secret's Invalid, and in that
+// of its Provider. It never quotes a value, and the Secret does not refer to json.
 //
-// A line end behind a value is cut off, one at most: files and shells add it.
+// It cuts off one line end after a value: files and shells add it.
 func DecodeSecret(cluster string, json []byte) (*Secret, error) {
 	var d secretDoc
 	var secretType string
@@ -44,7 +43,7 @@ func DecodeSecret(cluster string, json []byte) (*Secret, error) {
 	syntax := new(jsontext.SyntacticError)
 	switch {
 	case errors.As(err, &syntax):
-		// Its text may quote the value that it stumbles upon.
+		// The error's text may quote the offending value.
 		err = fmt.Errorf("not JSON from byte %d on", syntax.ByteOffset)
 	case s.Labels[HeadersLabel] == HeadersOn:
 	case strings.Contains(s.Fault, HeadersLabel):
@@ -60,10 +59,10 @@ func DecodeSecret(cluster string, json []byte) (*Secret, error) {
 	if d.data == nil {
 		d.data = d.plain
 	} else {
-		maps.Copy(d.data, d.plain) // what is written as text goes before what is in base64
+		maps.Copy(d.data, d.plain) // text overrides base64
 	}
 	s.Provider = provider(secretType, d.data)
-	if !s.Unlabelled { // else nothing more of it is to be read
+	if !s.Unlabelled { // otherwise nothing more of it is read
 		s.Headers = d.settle()
 		s.Invalid = d.invalid.text
 	}
@@ -75,14 +74,13 @@ func decodeBase64(text []byte) (string, error) {
 	return string(value), err
 }
 
-// secretDoc is what a Secret holds as written, by key.
+// secretDoc is a Secret's content as written, by key.
 type secretDoc struct {
 	data, plain map[string]string
 	invalid     notes
 }
 
-// read returns the values of a field of the Secret. A null is an empty value, as
-// it is to Kubernetes.
+// read returns the values of a field of the Secret. A null is an empty value, as in Kubernetes.
 func (d *secretDoc) read(r *reader, at string, decode func([]byte) (string, error)) map[string]string {
 	values := make(map[string]string)
 	switch r.next() {
@@ -115,7 +113,7 @@ func (d *secretDoc) read(r *reader, at string, decode func([]byte) (string, erro
 	return values
 }
 
-// settle returns the headers, none where one of them cannot be sent.
+// settle returns the headers; none if one of them cannot be sent.
 func (d *secretDoc) settle() []Header {
 	var headers []Header
 	size := 0
@@ -148,14 +146,14 @@ func (d *secretDoc) settle() []Header {
 	return headers
 }
 
-// framing are the headers that say how a request is framed and forwarded, and
-// whom it is for: a check writes them itself (RFC 9110 §7.6.1, RFC 9112 §6).
+// framing are the headers that control how a request is framed and forwarded, and to whom: a check
+// sets them itself (RFC 9110 §7.6.1, RFC 9112 §6).
 var framing = []string{
 	"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
 	"http2-settings",
 }
 
-// unusable says why the header cannot be sent, "" where it can.
+// unusable says why the header cannot be sent, "" if it can.
 func (h Header) unusable() string {
 	name := strings.ToLower(h.Name)
 	switch {
@@ -169,8 +167,8 @@ func (h Header) unusable() string {
 	return ""
 }
 
-// shownKey writes a key into a message, up to where it is no header's name:
-// what follows, as in a whole line "Name: value", may be secret.
+// shownKey returns a key for a message, up to the first character that no header name has: the
+// rest, as in a whole line "Name: value", may be secret.
 func shownKey(key string) string {
 	for i := range len(key) {
 		if !httpguts.IsTokenRune(rune(key[i])) {

@@ -8,11 +8,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// maxTTL is the largest TTL there is (RFC 2181 §8); the times of an SOA have the
-// same bound here.
+// maxTTL is the largest TTL (RFC 2181 §8); here it also bounds the times of an SOA.
 const maxTTL = 1<<31 - 1
 
-// DecodeZone reads a Zone (kubi.zone/v1alpha1) of the given cluster from JSON, as DecodePolicy does a policy.
+// DecodeZone reads a Zone (kubi.zone/v1alpha1) of the given cluster from JSON, like DecodePolicy.
 func DecodeZone(cluster string, json []byte) (*Zone, error) {
 	z := new(Zone)
 	var d zoneDoc
@@ -32,7 +31,7 @@ func DecodeZone(cluster string, json []byte) (*Zone, error) {
 	return z, nil
 }
 
-// zoneDoc is the spec of a Zone as written; a nil is a field that is not set.
+// zoneDoc is a Zone's spec as written; a nil field is not set.
 type zoneDoc struct {
 	placeDoc
 	delegations                          []Delegation
@@ -44,8 +43,7 @@ type zoneDoc struct {
 type placeDoc struct {
 	domainName string
 	ref        *refDoc
-	// nameWrong and refWrong say what in domainName and zoneRef cannot be read; "" for
-	// nothing.
+	// nameWrong and refWrong say what in domainName and zoneRef cannot be read; "" for nothing.
 	nameWrong, refWrong string
 }
 
@@ -77,7 +75,7 @@ func (r *reader) zoneSpec(d *zoneDoc) {
 	}
 }
 
-// placeField reads a field that Zones and Records have alike; it leaves any other.
+// placeField reads a field that Zones and Records share; it skips any other.
 func (r *reader) placeField(d *placeDoc, field []byte) {
 	switch string(field) {
 	case "domainName":
@@ -100,7 +98,7 @@ func (r *reader) placeField(d *placeDoc, field []byte) {
 	}
 }
 
-// kept reads what the status says was published last. Without a serial it is nothing.
+// kept reads the last publication from the status; zero without a serial.
 func (r *reader) kept() (k Kept) {
 	for field := range r.fields() {
 		switch string(field) {
@@ -119,8 +117,7 @@ func (r *reader) kept() (k Kept) {
 	return k
 }
 
-// settle gives the Zone what its text means, and returns what is not acceptable in
-// it.
+// settle completes the Zone from its text, and returns what is not acceptable in it.
 func (d *zoneDoc) settle(z *Zone) string {
 	var invalid notes
 	z.DomainName, z.Parent = d.placeDoc.settle(&z.Meta, &invalid)
@@ -139,7 +136,7 @@ func (d *zoneDoc) settle(z *Zone) string {
 	return invalid.text
 }
 
-// settleSeconds returns a field of a spec that is a time in seconds; otherwise where it is not set, or no TTL could have it.
+// settleSeconds returns a field of a spec in seconds; otherwise if it is not set, or not a valid TTL.
 func settleSeconds(field string, written *int64, otherwise int64, invalid *notes) int64 {
 	switch {
 	case written == nil:

@@ -15,9 +15,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// An object is written as the JSON of its Go struct: fields by their Go names, those that
-// are zero left out. What is read back equals what was written, but of Secrets: see
-// Secret.kept.
+// An object is encoded as the JSON of its Go struct: fields by their Go names, zero ones left out.
+// Decoding returns an equal object, except for Secrets: see Secret.kept.
 
 var (
 	marshalers = json.JoinMarshalers(
@@ -32,7 +31,7 @@ var (
 	decoding = json.WithUnmarshalers(unmarshalers)
 )
 
-// word is a type whose values are written as words.
+// word is a type whose values are encoded as words.
 type word interface {
 	~uint8
 	String() string
@@ -42,7 +41,7 @@ func writeWord[T word]() *json.Marshalers {
 	return json.MarshalToFunc(func(e *jsontext.Encoder, v T) error { return e.WriteToken(jsontext.String(v.String())) })
 }
 
-// readWord reads the words of the values up to last, and refuses others.
+// readWord decodes the words of the values up to last, and refuses others.
 func readWord[T word](last T) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *T) error {
 		token, err := d.ReadToken()
@@ -59,7 +58,7 @@ func readWord[T word](last T) *json.Unmarshalers {
 	})
 }
 
-// Encode writes an object, as Cluster.All yields it, on one line without its end.
+// Encode writes an object, as yielded by Cluster.All, on one line without a line end.
 func Encode(w io.Writer, object any) error {
 	if s, ok := object.(*Secret); ok {
 		object = s.kept()
@@ -67,9 +66,9 @@ func Encode(w io.Writer, object any) error {
 	return json.MarshalWrite(w, object, encoding)
 }
 
-// kept returns what is written of a Secret: what names and selects it, and its domain names
-// as a DNS provider, which are public. Without the label for headers none of these are
-// looked for in what is read back (rule 4.10): a check that needs some waits for the Secret.
+// kept returns the part of a Secret to write: its identity and labels, and its domain names as a
+// DNS provider, which are public. Without the label for headers, none are expected when it is read
+// back (rule 4.10): a check that needs some waits for the Secret.
 func (s *Secret) kept() *Secret {
 	return &Secret{
 		Meta:       Meta{Name: s.Name, Cluster: s.Cluster, UID: s.UID, Created: s.Created, Labels: s.Labels},
@@ -92,7 +91,7 @@ func decodeDuration(d *jsontext.Decoder, to *time.Duration) error {
 	return err
 }
 
-// selectorDoc is a labels.Selector as it is written.
+// selectorDoc is the encoding of a labels.Selector.
 type selectorDoc struct {
 	Nothing      bool // selects nothing
 	Requirements []requirementDoc
@@ -146,8 +145,8 @@ func decodeSelector(d *jsontext.Decoder, to *labels.Selector) error {
 	return nil
 }
 
-// All yields c's objects of a kind in the order of their names: pointers to the kind's
-// struct, which are not to be changed.
+// All yields c's objects of a kind, sorted by name: pointers to the kind's struct, which are
+// read-only.
 func (c *Cluster) All(k Kind) iter.Seq[any] {
 	return func(yield func(any) bool) { kinds[k].tree.all(c, yield) }
 }
@@ -158,7 +157,7 @@ type Loader struct {
 	kinds [NumKinds]loading
 }
 
-// loading is the objects of one kind that are being read.
+// loading is the objects of one kind being read.
 type loading interface {
 	add(cluster string, text []byte) error
 	done()
@@ -173,7 +172,7 @@ func NewLoader(c *Cluster) *Loader {
 	return l
 }
 
-// Add adds the object of a kind that text has. It fails where the text has none, or one of
+// Add adds the object of a kind encoded in text. It fails for any other text, or an object of
 // another cluster.
 func (l *Loader) Add(k Kind, text []byte) error {
 	if err := l.kinds[k].add(l.c.Name, text); err != nil {
@@ -220,5 +219,5 @@ func (l *loadingOf[T]) add(cluster string, text []byte) error {
 
 func (l *loadingOf[T]) done() { *l.to = l.edit.Map() }
 
-// NameOf returns the namespace/name of an object that Cluster.All yields.
+// NameOf returns the namespace/name of an object yielded by Cluster.All.
 func NameOf(object any) string { return object.(Object).Metadata().Name }

@@ -12,22 +12,21 @@ type Gateway struct {
 // Listener is one listener of a Gateway, with its entry in the status.
 type Listener struct {
 	Name string
-	// Hostname is as written: any case, "*." in front for a wildcard, "" for none.
+	// Hostname is as written: in any case, with "*." in front for a wildcard, "" for none.
 	Hostname string
-	// AttachedRoutes is the number in the status; UnknownRoutes where the status
-	// has no entry for the listener.
+	// AttachedRoutes is the number in the status; UnknownRoutes if the status has no entry for the
+	// listener.
 	AttachedRoutes int32
-	// Port is 0 where it cannot be read.
+	// Port is 0 if it cannot be read.
 	Port     uint16
 	Protocol ListenerProtocol
 }
 
-// ListenerProtocol is what a listener speaks, as far as it matters to those who
-// connect to it over TCP.
+// ListenerProtocol is what a listener speaks, as far as TCP clients care.
 type ListenerProtocol uint8
 
-// The protocols. UDP, and what cannot be read, is NotTCP; HTTPS is TLS; HTTP, TCP
-// and the protocols of implementations are Plain.
+// The protocols. UDP, and unreadable ones, are NotTCP; HTTPS is TLS; HTTP, TCP and implementations'
+// own protocols are Plain.
 const (
 	NotTCP ListenerProtocol = iota
 	Plain
@@ -37,8 +36,7 @@ const (
 // String returns the protocol in lower case.
 func (p ListenerProtocol) String() string { return [...]string{"not tcp", "plain", "tls"}[p] }
 
-// UnknownRoutes stands for a listener without a status entry: unknown is not
-// zero (rule 1.2).
+// UnknownRoutes is for a listener without a status entry: unknown is not zero (rule 1.2).
 const UnknownRoutes int32 = -1
 
 // AddressType is the type of a Gateway's status address.
@@ -61,7 +59,7 @@ type Address struct {
 // ConditionStatus is the status of a condition.
 type ConditionStatus uint8
 
-// The statuses; ConditionUnknown also stands for a condition that is missing.
+// The statuses; ConditionUnknown is also that of a missing condition.
 const (
 	ConditionUnknown ConditionStatus = iota
 	ConditionTrue

@@ -10,7 +10,7 @@ import (
 // Kind is a kind of object that a source reads.
 type Kind uint8
 
-// The kinds, in the order in which they are listed in messages.
+// The kinds, in the order of messages.
 const (
 	KindGateway     Kind = iota // gateway.networking.k8s.io Gateway
 	KindDNSPolicy               // kuadrant.io DNSPolicy
@@ -23,8 +23,7 @@ const (
 	NumKinds                    // how many kinds there are
 )
 
-// kinds is what there is to say of each kind. How it is read is in the package
-// source.
+// kinds describes each kind. Package source has how it is read.
 var kinds = [NumKinds]struct {
 	name, group, resource string
 	tree                  anyTree
@@ -60,21 +59,20 @@ var kinds = [NumKinds]struct {
 	KindSecret: {"Secret", "", "secrets", treeOf[Secret](func(c *Cluster) *objects[Secret] { return &c.Secrets }), nil},
 }
 
-// Cluster is everything that one source knows of one cluster, complete and
-// read-only, with what changed since the Cluster that the same source published
-// before.
+// Cluster is everything that one source knows of one cluster, complete and read-only, with the
+// changes since the Cluster that this source published before.
 type Cluster struct {
 	// Name is unique among the clusters of a process.
 	Name string
-	// UID identifies the cluster to everybody: the UID of its namespace
-	// kube-system; for a directory, its name (rule 2.3).
+	// UID identifies the cluster globally: the UID of its namespace kube-system; for a directory,
+	// its name (rule 2.3).
 	UID string
-	// Pools says in which namespaces its objects are the same as those of other clusters;
-	// what it says is in the objects too (Meta.Apart).
+	// Pools says in which namespaces its objects are the same as those of other clusters; the
+	// objects have that too (Meta.Apart).
 	Pools    Pools
 	Listings [NumKinds]Listing
-	// ListedIn has, for each kind that is NotListed or NotCounted, the namespaces in which all
-	// objects of it are known nonetheless, sorted.
+	// ListedIn has, for each kind that is NotListed or NotCounted, the namespaces in which all its
+	// objects are known nonetheless, sorted.
 	ListedIn [NumKinds][]string
 
 	Gateways     tree.Map[*Gateway]          // by namespace/name
@@ -84,20 +82,18 @@ type Cluster struct {
 	Records      tree.Map[*Record]           // by namespace/name
 	DNSRecords   tree.Map[*DNSRecord]        // by namespace/name
 	DNSEndpoints tree.Map[*DNSEndpoint]      // by namespace/name
-	// Secrets are by namespace/name. A source may leave out those that no
-	// object of the cluster needs.
+	// Secrets are by namespace/name. A source may leave out those that no object of the cluster
+	// needs.
 	Secrets tree.Map[*Secret]
 
-	// Epoch tells which run of a source the cluster comes from: Changed counts
-	// from an earlier cluster of the same epoch. Sources leave it 0.
+	// Epoch identifies the run of a source that the cluster comes from: Changed counts from an
+	// earlier cluster of the same epoch. Sources leave it 0.
 	Epoch uint64
 
-	// Changed lists, each once, the objects that were added, replaced or
-	// removed. It is not in any order.
+	// Changed lists, each once and in no order, the objects that were added, replaced or removed.
 	Changed []Ref
-	// Inferred lists, each once, those of Changed that are gone and of which nobody has
-	// reported the deletion: a newer list lacks them, or a directory that was read
-	// again (rule 8.5).
+	// Inferred lists, each once, the objects in Changed that are gone without a reported deletion:
+	// a newer list, or a directory that was read again, lacks them (rule 8.5).
 	Inferred []Ref
 }
 
@@ -107,7 +103,7 @@ func (k Kind) String() string { return kinds[k].name }
 // Group returns the API group of the kind; "" is the core group.
 func (k Kind) Group() string { return kinds[k].group }
 
-// Resource returns the kind as it stands in URLs and in RBAC rules.
+// Resource returns the kind as in URLs and RBAC rules.
 func (k Kind) Resource() string { return kinds[k].resource }
 
 // FullResource returns the resource with its group, as messages name it.
@@ -118,10 +114,10 @@ func (k Kind) FullResource() string {
 	return k.Resource() + "." + k.Group()
 }
 
-// Core reports whether the kind is of the group without a name, which every API server has.
+// Core reports whether the kind is in the core group, which every API server has.
 func (k Kind) Core() bool { return k.Group() == "" }
 
-// APIVersion returns what objects of the kind say in the given version.
+// APIVersion returns the apiVersion of objects of the kind in the given version.
 func (k Kind) APIVersion(version string) string {
 	if k.Core() {
 		return version
@@ -129,16 +125,14 @@ func (k Kind) APIVersion(version string) string {
 	return k.Group() + "/" + version
 }
 
-// HoldsNames reports whether names come from objects of the kind. While such a
-// kind is not listed, no name can be denied (rule 7.4); any other kind may be
-// missing or forbidden, and denies go on.
+// HoldsNames reports whether objects of the kind hold names. While such a kind is not listed, no
+// name can be denied (rule 7.4); any other kind may be missing or forbidden without that effect.
 func (k Kind) HoldsNames() bool { return k.Deciding() != nil }
 
-// Deciding returns the kinds that have to be listed to know whether an object of the kind owns a name; nil for kinds that hold none.
+// Deciding returns the kinds that must be listed to know whether an object of the kind owns a name; nil for kinds that hold none.
 func (k Kind) Deciding() []Kind { return kinds[k].deciding }
 
-// ParseKind returns the kind with the given name, which is compared without
-// regard to case; ok is false where there is none.
+// ParseKind returns the kind with the given name, in any case; ok is false if there is none.
 func ParseKind(name string) (k Kind, ok bool) {
 	for i := range kinds {
 		if strings.EqualFold(kinds[i].name, name) {
@@ -170,18 +164,18 @@ func (c *Cluster) Holds(prefix string) bool {
 	return false
 }
 
-// MetaOf returns the metadata of an object of c; nil where it has none of that name.
+// MetaOf returns the metadata of an object of c; nil if it has no such object.
 func (c *Cluster) MetaOf(ref Ref) *Meta { return kinds[ref.Kind].tree.meta(c, ref.Name) }
 
-// Share makes o's objects of a kind c's too: both have one tree then. A new
-// Cluster as o leaves none.
+// Share makes c use o's objects of a kind: both have one tree then. A new Cluster used as o removes
+// them.
 func (c *Cluster) Share(k Kind, o *Cluster) { kinds[k].tree.share(c, o) }
 
-// Keep makes copies of the objects of a kind that have the given names and that o has c's, marked as Missing.
+// Keep copies the named objects of a kind from o to c, marked as Missing.
 func (c *Cluster) Keep(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tree.keep(c, o, names) }
 
-// anyTree is the objects of one kind in a cluster, whatever their Go type. Its
-// methods are those of Cluster.
+// anyTree is the objects of one kind in a cluster, independent of their Go type. Its methods are
+// those of Cluster.
 type anyTree interface {
 	count(c *Cluster) int
 	names(c *Cluster, prefix string, yield func(string) bool)
@@ -191,7 +185,7 @@ type anyTree interface {
 	keep(c, o *Cluster, names iter.Seq[string])
 	all(c *Cluster, yield func(object any) bool)
 	load(c *Cluster) loading
-	// carry is that of Cluster.Applied.
+	// carry is for Cluster.Applied.
 	carry(c, o *Cluster, ref Ref, how Application)
 }
 

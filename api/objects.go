@@ -1,5 +1,5 @@
-// Package api holds the kinds of objects that are read, reduced to what is used
-// of them, and the verdicts that are said back about them.
+// Package api holds the kinds of objects that are read, reduced to the fields in use, and the
+// verdicts reported back on them.
 //
 // Everything here is read-only once published: an object that changes is
 // replaced by a new one. Any number of goroutines may read it.
@@ -18,37 +18,34 @@ type Ref struct {
 	Name string
 }
 
-// Meta is what is kept of an object's metadata.
+// Meta is the part of an object's metadata that is kept.
 type Meta struct {
 	// Name is "namespace/name"; it is the object's key in its cluster's tree.
 	Name string
 	// Cluster is the name of the cluster that holds the object.
 	Cluster string
 	UID     string
-	// Created is metadata.creationTimestamp in seconds since 1970; 0 where the
-	// object has none, which counts as the oldest.
+	// Created is metadata.creationTimestamp in seconds since 1970; 0, which counts as the oldest,
+	// if the object has none.
 	Created    int64
 	Generation int64
-	// Labels are kept of Gateways and Secrets, two of DNSRecords and one of probes; nil where
-	// there are none.
+	// Labels are kept of Gateways and Secrets, two of DNSRecords and one of probes; nil for none.
 	Labels map[string]string
-	// Annotations holds those whose key starts with "kuadrant.io/", nil where
-	// there are none.
+	// Annotations are those whose key starts with "kuadrant.io/", nil for none.
 	Annotations map[string]string
 	// Deleting is true from the moment the object has a deletionTimestamp.
 	Deleting bool
-	// Controlled is true where another object controls this one: nobody writes it
-	// by hand (metadata.ownerReferences with controller set).
+	// Controlled is true if another object controls this one, so no user writes it
+	// (metadata.ownerReferences with controller set).
 	Controlled bool
-	// Apart is true where the object's namespace is not the same as the one of that name
-	// in other clusters: the operator did not list it (Cluster.Pools).
+	// Apart is true if the object's namespace is not the same as that of the same name in other
+	// clusters: the operator did not list it (Cluster.Pools).
 	Apart bool
-	// Missing is true of an object that vanished without a report of its deletion, and is kept for a
+	// Missing is true for an object that vanished without a reported deletion, and is kept for a
 	// while (rule 8.5). No source sets it.
 	Missing bool `json:"-"`
-	// Fault says what of the object could not be read, in a sentence for its
-	// owner; "" where all could. A faulty object's other fields hold what could
-	// be read, and may be zero.
+	// Fault says which parts of the object could not be read, in a sentence for its owner; "" for
+	// none. The other fields of a faulty object have what could be read, and may be zero.
 	Fault string
 }
 
@@ -64,11 +61,11 @@ func (m *Meta) BareName() string {
 	return name
 }
 
-// Own reports whether this server has written the DNSRecord or probe: it is a Child of the object that controls it.
+// Own reports whether this server wrote the DNSRecord or probe as a Child of its controller.
 func (m *Meta) Own() bool { return m.Labels[LabelManagedBy] == ManagedBy }
 
-// Realm returns what sets m's namespace apart from those of the same name: its cluster
-// where it is Apart, else "".
+// Realm returns what distinguishes m's namespace from others of the same name: its cluster if it is
+// Apart, else "".
 func (m *Meta) Realm() string {
 	if m.Apart {
 		return m.Cluster
@@ -76,16 +73,16 @@ func (m *Meta) Realm() string {
 	return ""
 }
 
-// SameNamespace reports whether two objects are of one namespace, in one cluster or in
-// several that pool in it (rule 5.6): whoever may write one may write the other.
+// SameNamespace reports whether two objects are in one namespace, in one cluster or in several that
+// pool it (rule 5.6): whoever may write one may write the other.
 func (m *Meta) SameNamespace(o *Meta) bool {
 	return m.Namespace() == o.Namespace() && m.Realm() == o.Realm()
 }
 
-// Older orders objects by age: creation time, then namespace/name, then
-// cluster (rule 1.1, rule 5.4). Of equally old ones those come last that are Apart: what is
-// rolled out to all clusters in one second is the operator's own where the namespace is
-// listed. It returns a negative number where m is older.
+// Older orders objects by age: creation time, then namespace/name, then cluster (rules 1.1 and
+// 5.4). Of objects of the same age, those that are Apart come last: if an object was rolled out to
+// all clusters in one second, the operator's own is where the namespace is listed. It returns a
+// negative number if m is older.
 func (m *Meta) Older(o *Meta) int {
 	switch {
 	case m.Created < o.Created:
@@ -103,7 +100,7 @@ func (m *Meta) Older(o *Meta) int {
 	return strings.Compare(m.Cluster, o.Cluster)
 }
 
-// Listing says how far a source has got with one kind of one cluster.
+// Listing is how far a source has read one kind of one cluster.
 type Listing uint8
 
 // The states of a listing.
@@ -119,18 +116,17 @@ const (
 // Complete reports whether nothing that the kind could hold is missing.
 func (l Listing) Complete() bool { return l != NotListed }
 
-// Left reports whether the kind is left out: what is not among its objects may be there.
+// Left reports whether the kind is left out: objects that it lacks may exist.
 func (l Listing) Left() bool { return l == NotWatched || l == NotCounted }
 
-// After adds to what c says has changed what it was before c, which nobody has looked at:
-// changed and inferred are the lists of the Cluster that c follows. Of an object in both,
-// the newer word counts.
+// After adds the changes before c that nobody has processed: changed and inferred are the lists of
+// the Cluster that c follows. If an object is in both, the newer entry counts.
 func (c *Cluster) After(changed, inferred []Ref) {
 	c.Inferred = union(slices.DeleteFunc(slices.Clone(inferred), membership(c.Changed)), c.Inferred)
 	c.Changed = union(changed, c.Changed)
 }
 
-// membership returns what reports whether a Ref is in list.
+// membership returns a function that reports whether a Ref is in list.
 func membership(list []Ref) func(Ref) bool {
 	in := make(map[Ref]struct{}, len(list))
 	for _, r := range list {
@@ -157,8 +153,8 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
-// Complete reports whether every kind that names come from is listed: no name can
-// be missing then (rule 7.4).
+// Complete reports whether every kind that holds names is listed: then no name can be missing (rule
+// 7.4).
 func (c *Cluster) Complete() bool {
 	for k, l := range c.Listings {
 		if Kind(k).HoldsNames() && !l.Complete() {
@@ -168,11 +164,11 @@ func (c *Cluster) Complete() bool {
 	return true
 }
 
-// Certain reports whether what is not among the objects of the kind is not there, as far as they are
-// to be read. A kind that has only just not been found may be there.
+// Certain reports whether an object of the kind that is missing here does not exist, within what is
+// read. A kind that has only just been reported missing may exist.
 func (l Listing) Certain() bool { return l != NotListed && l != NotCounted && l != Missing }
 
-// Knows reports whether all objects of a kind in a namespace are known, as far as they are to be read.
+// Knows reports whether all objects of a kind in a namespace are known, within what is read.
 func (c *Cluster) Knows(k Kind, namespace string) bool {
 	return c.Listings[k].Certain() || slices.Contains(c.ListedIn[k], namespace)
 }
@@ -180,36 +176,33 @@ func (c *Cluster) Knows(k Kind, namespace string) bool {
 // Objects is everything that all sources know. Clusters are sorted by name.
 type Objects struct {
 	Clusters []*Cluster
-	// Expecting is true while there may be clusters that are not known yet: nothing is
-	// denied then (rule 7.4).
+	// Expecting is true while there may be unknown clusters: nothing is denied then (rule 7.4).
 	Expecting bool
-	// Awaited are clusters that are named, and of which nothing is known, each with its Name
-	// and its Pools, sorted by name: they keep nothing from being denied but what is on record
-	// as theirs, or as that of a cluster that is not among Clusters.
+	// Awaited are configured clusters of which nothing is known yet, each with its Name and its
+	// Pools, sorted by name. They prevent denying only names registered for them, or for a cluster
+	// that is not among Clusters.
 	Awaited []*Cluster
-	// Unsure is true while it is not known which clusters are named: a registry line of a cluster
-	// of which nothing is known still counts.
+	// Unsure is true while it is unknown which clusters are configured: a registry line of an
+	// unknown cluster still counts.
 	Unsure bool
-	// Overrides are the operator's own words; nil for none.
+	// Overrides are the operator's; nil for none.
 	Overrides *Overrides
-	// Acquired has who has acquired a host before, by its name with a final dot, who was
-	// served as a zone, by its ZoneKey: an older object that comes later takes none of these (rule 5.4).
-	// AcquiredChanged lists, each once, the names that have another owner there than in
-	// the Objects before.
+	// Acquired has the registered owners: of a host, by its name with a final dot, and of a zone, by its ZoneKey. An older object that
+	// comes later takes none of these (rule 5.4). AcquiredChanged lists, each once, the names with another owner than in the Objects
+	// before.
 	Acquired        tree.Map[Owner]
 	AcquiredChanged []string
-	// Serials has what zones were published with last that need no Zone to keep it, those
-	// of the Corefile, by origin. Where the status of a Zone says something newer, that
-	// counts. SerialsChanged lists, each once, the origins that have something else there
-	// than in the Objects before.
+	// Serials has the last publications of zones that no Zone keeps, those of the Corefile, by
+	// origin. A newer one in the status of a Zone overrides it. SerialsChanged lists, each once,
+	// the origins that differ from the Objects before.
 	Serials        Serials
 	SerialsChanged []string
-	// Keeper is the cluster in which an elected writer keeps serials: no others are shown (rule
+	// Keeper is the cluster in which an elected writer keeps serials: only those are shown (rule
 	// 6.7). "" for none.
 	Keeper string
 }
 
-// Unchanged returns o with nothing that has changed.
+// Unchanged returns o without changes.
 func (o *Objects) Unchanged() Objects {
 	all := *o
 	all.AcquiredChanged, all.SerialsChanged = nil, nil
@@ -222,8 +215,7 @@ func (o *Objects) Unchanged() Objects {
 	return all
 }
 
-// After returns o with what had changed in before, which nobody has looked at. Clusters of before that o does not have are left
-// out.
+// After returns o with the changes in before that nobody has processed. It leaves out clusters that o does not have.
 func (o *Objects) After(before *Objects) Objects {
 	all := *o
 	all.AcquiredChanged = union(before.AcquiredChanged, o.AcquiredChanged)
@@ -241,13 +233,13 @@ func (o *Objects) After(before *Objects) Objects {
 	return all
 }
 
-// Registered returns the line of the registry under a key of Acquired; ok is false where there is none.
+// Registered returns the line of the registry under a key of Acquired; ok is false if there is none.
 func (o *Objects) Registered(key string) (owner Owner, ok bool) {
 	owner, ok = o.Acquired.Get(key)
 	return o.Current(owner), ok
 }
 
-// Current returns a line of the registry with the name that its cluster has now: its UID, where another cluster has its name.
+// Current returns a registry line with the current name of its cluster: the UID, if another cluster has that name.
 func (o *Objects) Current(owner Owner) Owner {
 	if owner.ClusterUID == "" {
 		return owner
@@ -268,7 +260,7 @@ func (o *Objects) Current(owner Owner) Owner {
 	return owner
 }
 
-// PoolsOf returns where the objects of a cluster pool, by its name.
+// PoolsOf returns the namespaces that a cluster pools, by its name.
 func (o *Objects) PoolsOf(cluster string) Pools {
 	for _, list := range [...][]*Cluster{o.Clusters, o.Awaited} {
 		for _, c := range list {
@@ -280,7 +272,7 @@ func (o *Objects) PoolsOf(cluster string) Pools {
 	return Pools{}
 }
 
-// MetaOf returns what a line of the registry says of its object.
+// MetaOf returns the object of a registry line as a Meta.
 func (o *Objects) MetaOf(line Owner) *Meta {
 	return &Meta{Cluster: line.Cluster, Name: line.Name, UID: line.UID, Apart: !o.PoolsOf(line.Cluster).Has(line.Namespace())}
 }
@@ -298,8 +290,7 @@ func (o *Objects) Cluster(name string) *Cluster {
 	return nil
 }
 
-// Secret returns the Secret of that namespace/name in a cluster, nil where
-// none is known.
+// Secret returns the Secret of that namespace/name in a cluster, nil if unknown.
 func (o *Objects) Secret(cluster, name string) (s *Secret) {
 	if c := o.Cluster(cluster); c != nil {
 		s, _ = c.Secrets.Get(name)

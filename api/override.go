@@ -11,29 +11,28 @@ import (
 	"strings"
 )
 
-// Override is one line of an operator's file of overrides (rule 4.5): the word
-// on all members of a cluster, on those of a Gateway, or on one target.
+// Override is one line of an operator's override file (rule 4.5): a word for all members of a
+// cluster, for those of a Gateway, or for one target.
 type Override struct {
-	// Cluster is the name of a cluster. On a Gateway's line it is "" for those of
-	// all clusters.
+	// Cluster is the name of a cluster. On a Gateway's line, "" means all clusters.
 	Cluster string
-	// Gateway is "namespace/name"; "" where the line is not about one.
+	// Gateway is "namespace/name"; "" if the line has none.
 	Gateway string
-	// Target is an IP address in its usual form, or a host name in lower case
-	// without a final dot; "" where the line is not about one.
+	// Target is an IP address in its usual form, or a host name in lower case without a final dot;
+	// "" if the line has none.
 	Target string
-	// Word is up, down or drain; of a target up or down.
+	// Word is up, down or drain; for a target, up or down.
 	Word string
-	// Line is where it stands, from 1 on.
+	// Line is its line number, from 1.
 	Line int
 }
 
-// subject is what an override is about.
+// subject is what an override applies to.
 type subject struct{ cluster, gateway, target string }
 
 func (o *Override) subject() subject { return subject{o.Cluster, o.Gateway, o.Target} }
 
-// String returns the line as it could be written.
+// String returns the line in its usual form.
 func (o *Override) String() string {
 	switch {
 	case o.Target != "":
@@ -46,14 +45,13 @@ func (o *Override) String() string {
 	return "cluster " + o.Cluster + " " + o.Word
 }
 
-// Overrides is the content of a file of overrides. It is read-only; nil is that
-// of an empty one.
+// Overrides is the content of an override file. It is read-only; nil is an empty one.
 type Overrides struct {
 	all     map[subject]Override
 	targets bool // one is on a target
 }
 
-// ParseOverrides reads lines of a subject and a word, with comments from # on:
+// ParseOverrides parses lines of a subject and a word, with comments from # on:
 //
 //	cluster b down
 //	gateway shop/prod drain
@@ -108,7 +106,7 @@ func parseOverride(fields []string) (Override, error) {
 			o.Cluster = parts[0]
 		}
 	case "target":
-		words = words[:2] // to drain is to take a member's weight away
+		words = words[:2] // draining takes away a member's weight
 		if o.Target = targetName(name); o.Target == "" {
 			return o, fmt.Errorf("%s is not a target; write an IP address such as 192.0.2.1, or a hostname such as lb.example.com", quote(name))
 		}
@@ -133,18 +131,17 @@ func targetName(text string) string {
 	return ""
 }
 
-// Gateway returns the word on the members of a Gateway, "" for none: that on the
-// Gateway in its cluster goes before that on the Gateway wherever it is, and both
-// before that on the cluster.
+// Gateway returns the word for a Gateway's members, "" for none: a line on the Gateway in its
+// cluster overrides one on the Gateway in any cluster, and both override one on the cluster.
 func (o *Overrides) Gateway(cluster, gateway string) string {
 	all := o.lines()
 	return cmp.Or(all[subject{cluster, gateway, ""}].Word, all[subject{"", gateway, ""}].Word, all[subject{cluster, "", ""}].Word)
 }
 
-// Target returns the word on a target, "" for none. target is as Override.Target.
+// Target returns the word for a target, "" for none. target is in the form of Override.Target.
 func (o *Overrides) Target(target string) string { return o.lines()[subject{"", "", target}].Word }
 
-// Targets reports whether there is a word on any target.
+// Targets reports whether any line is for a target.
 func (o *Overrides) Targets() bool { return o != nil && o.targets }
 
 // Any reports whether there are overrides.
@@ -155,9 +152,8 @@ func (o *Overrides) All() iter.Seq[Override] {
 	return slices.Values(slices.SortedFunc(maps.Values(o.lines()), func(a, b Override) int { return cmp.Compare(a.Line, b.Line) }))
 }
 
-// Changed yields the overrides that o has and before has not, or the other way
-// round, or whose word differs, in no order. It costs nothing where both are the
-// same content.
+// Changed yields, in no order, the overrides that only one of o and before has, or whose word
+// differs. It costs nothing if the content is the same.
 func (o *Overrides) Changed(before *Overrides) iter.Seq[Override] {
 	return func(yield func(Override) bool) {
 		if o == before {
@@ -176,7 +172,7 @@ func (o *Overrides) Changed(before *Overrides) iter.Seq[Override] {
 	}
 }
 
-// lines returns the overrides by what they are about; it is not to be changed.
+// lines returns the overrides by subject, read-only.
 func (o *Overrides) lines() map[subject]Override {
 	if o == nil {
 		return nil

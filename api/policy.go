@@ -11,12 +11,11 @@ import (
 // defaulted. Its meaning follows its content, not its version (rule 2.1).
 type DNSPolicy struct {
 	Meta
-	// Invalid says why the policy cannot be accepted, in a sentence for its
-	// owner; "" where it can. It goes into the condition Accepted=False/Invalid.
+	// Invalid says why the policy cannot be accepted, in a sentence for its owner; "" if it can. It
+	// goes into the condition Accepted=False/Invalid.
 	Invalid string
-	// CheckInvalid says why the health check cannot be used, in a sentence for its
-	// owner; "" where it can. The names are published without it: a mistake in a
-	// check takes nobody down.
+	// CheckInvalid says why the health check cannot be used, in a sentence for its owner; "" if it
+	// can. The names are published without it: a mistake in a check takes nobody down.
 	CheckInvalid string
 
 	Target   Target
@@ -25,16 +24,16 @@ type DNSPolicy struct {
 	// Weighting and geo apply to WeightedGeo alone.
 	DefaultWeight int64 // ≥ 0
 	CustomWeights []CustomWeight
-	// Geo is the member's own code where the policy sets one (v1's
-	// loadBalancing.geo), in upper case; "" where the Gateway's label decides.
+	// Geo is the member's own code if the policy sets one (v1's loadBalancing.geo), in upper case;
+	// "" if the Gateway's label decides.
 	Geo string
-	// DefaultGeo is the code, in upper case, whose members serve clients that
-	// match no other (rule 3.2); "" where the policy names none.
+	// DefaultGeo is the code, in upper case, whose members serve clients that match no other (rule
+	// 3.2); "" for none.
 	DefaultGeo string
 
 	// Exclude removes addresses from Gateways (rule 1.3).
 	Exclude     []Exclusion
-	HealthCheck *HealthCheck // nil where none is wanted
+	HealthCheck *HealthCheck // nil for none
 	Provider    Provider
 }
 
@@ -45,7 +44,7 @@ type Target struct {
 	Section string
 }
 
-// Strategy is how a policy's addresses are laid out under a host.
+// Strategy is how a policy arranges its addresses under a host.
 type Strategy uint8
 
 // The strategies (rule 2).
@@ -54,7 +53,7 @@ const (
 	WeightedGeo
 )
 
-// String returns the strategy as it is written in routingStrategy.
+// String returns the strategy as in routingStrategy.
 func (s Strategy) String() string {
 	if s == WeightedGeo {
 		return "weightedGeo"
@@ -62,9 +61,9 @@ func (s Strategy) String() string {
 	return "simple"
 }
 
-// CustomWeight is one entry of loadBalancing.weighted.custom. It applies to a
-// Gateway whose labels match Selector, or, where Selector is nil, whose label
-// kuadrant.io/lb-attribute-custom-weight has Value (rule 2.5).
+// CustomWeight is one entry of loadBalancing.weighted.custom. It applies to a Gateway whose labels
+// match Selector or, if that is nil, whose label kuadrant.io/lb-attribute-custom-weight is Value
+// (rule 2.5).
 type CustomWeight struct {
 	Selector labels.Selector
 	Value    string
@@ -119,24 +118,23 @@ const (
 	GRPC
 )
 
-// String returns the protocol as it is written in healthCheck.protocol.
+// String returns the protocol as in healthCheck.protocol.
 func (p Protocol) String() string {
 	return [...]string{"HTTP", "HTTPS", "TCP", "GRPC"}[p]
 }
 
-// Provider is a policy's reference to its DNS provider. At most one of Name and
-// Selector is set; with neither, the namespace's default provider is meant.
+// Provider is a policy's reference to its DNS provider. At most one of Name and Selector is set;
+// neither means the namespace's default provider.
 type Provider struct {
-	// Kind is "Secret" where the policy does not say.
+	// Kind is "Secret" if the policy sets none.
 	Kind, Namespace, Name string
 	Selector              labels.Selector
 }
 
-// ServedHere reports whether the reference is to a provider that this server
-// answers for: a Secret, or none at all. Any other kind names a controller of
-// its own, and the policy is left to it (api, Providers).
+// ServedHere reports whether this server serves the provider: a Secret, or none. Any other kind
+// belongs to another controller, which gets the policy (api, Providers).
 func (p Provider) ServedHere() bool { return p.Kind == "" || p.Kind == "Secret" }
 
-// TargetName returns the "namespace/name" of the Gateway that p attaches to: it
-// is in p's own namespace (rule 1.1).
+// TargetName returns the "namespace/name" of the Gateway that p attaches to, in p's own namespace
+// (rule 1.1).
 func (p *DNSPolicy) TargetName() string { return p.Namespace() + "/" + p.Target.Name }

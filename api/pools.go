@@ -6,15 +6,14 @@ import (
 )
 
 // Pools says in which namespaces of a cluster an object is the same as that of the same
-// namespace/name in other clusters (rule 5.6). The zero Pools is all of them. It is never
-// changed.
+// namespace/name in other clusters (rule 5.6). The zero Pools is all namespaces. It is immutable.
 type Pools struct {
-	// Limited is true where Namespaces are all of them.
+	// Limited is true if only Namespaces pool.
 	Limited    bool
 	Namespaces []string // sorted, each once
 }
 
-// PoolsIn returns Pools of the given namespaces alone, of which there may be none.
+// PoolsIn returns Pools of only the given namespaces; there may be none.
 func PoolsIn(namespaces ...string) Pools {
 	return Pools{Limited: true, Namespaces: slices.Compact(slices.Sorted(slices.Values(namespaces)))}
 }
@@ -33,7 +32,7 @@ func (p Pools) Equal(o Pools) bool {
 	return p.Limited == o.Limited && slices.Equal(p.Namespaces, o.Namespaces)
 }
 
-// Mark sets what p says about an object that nobody else knows yet.
+// Mark sets p's answer in an object that nobody else knows yet.
 func (p Pools) Mark(o Object) {
 	m := o.Metadata()
 	m.Apart = !p.Has(m.Namespace())
@@ -42,11 +41,11 @@ func (p Pools) Mark(o Object) {
 // Object is an object of any kind that a Cluster holds.
 type Object interface{ Metadata() *Meta }
 
-// Metadata implements Object for whatever embeds m.
+// Metadata implements Object for types that embed m.
 func (m *Meta) Metadata() *Meta { return m }
 
-// As makes c the cluster of that name that pools in p. Objects of which that says something new are
-// replaced by copies; they are returned, and c.Changed stays as it is. The objects that were there before stay as they are.
+// As renames c, and makes it pool in p. Objects that this changes are replaced by copies and returned; the originals, and c.Changed, stay
+// as they are.
 func (c *Cluster) As(name string, p Pools) (changed []Ref) {
 	before := *c
 	c.Name, c.Pools = name, p
@@ -68,13 +67,12 @@ func (c *Cluster) As(name string, p Pools) (changed []Ref) {
 	return changed
 }
 
-// differs reports whether m does not say what an object of c says of its cluster.
+// differs reports whether m differs from what c's objects say of their cluster.
 func (c *Cluster) differs(m *Meta) bool {
 	return m.Cluster != c.Name || m.Apart == c.Pools.Has(m.Namespace())
 }
 
-// Adopt makes, of the objects of a kind that have the given names, those c's that o has. Where c has another name, or pools
-// elsewhere, than an object says, the object is copied.
+// Adopt takes over the named objects of a kind from o. It copies an object if c's name or pools differ from the object's.
 func (c *Cluster) Adopt(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tree.adopt(c, o, names) }
 
 func (at treeOf[T]) adopt(c, o *Cluster, names iter.Seq[string]) {

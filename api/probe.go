@@ -2,47 +2,43 @@ package api
 
 import "time"
 
-// HealthCheckProbe is a kuadrant.io DNSHealthCheckProbe, decoded and defaulted:
-// one address that its owner wants to be probed.
+// HealthCheckProbe is a kuadrant.io DNSHealthCheckProbe, decoded and defaulted: one address to
+// probe for its owner.
 type HealthCheckProbe struct {
-	// Meta's Labels are LabelManagedBy, where the object has it.
+	// Meta's only label is LabelManagedBy, if the object has it.
 	Meta
-	Controller *Controller // nil where nobody controls it
-	// Invalid says why the probe cannot be accepted, in a sentence for its owner;
-	// "" where it can.
+	Controller *Controller // nil if nothing controls it
+	// Invalid says why the probe cannot be accepted, in a sentence for its owner; "" if it can.
 	Invalid string
 
-	// Address is where to connect to: an IP address in its usual form, an
-	// IPv4-mapped one as IPv4, or a host name in lower case without a final dot.
-	// "" where the object has none that can be used; it is Invalid then.
+	// Address is where to connect to: an IP address in its usual form, IPv4-mapped ones as IPv4, or
+	// a host name in lower case without a final dot; "" without a usable one, which makes the probe
+	// Invalid.
 	Address string
-	// Host is what is asked for there, in lower case without a final dot; "" for
-	// none. Check.Host has it too.
+	// Host is the host to ask for, in lower case without a final dot; "" for none. Check.Host has
+	// it too.
 	Host  string
 	Check HealthCheck
 
-	// Healthy is what the status says, whoever wrote it (rule 4.1);
-	// ConditionUnknown where it says nothing. What else a status holds is not
-	// kept: it may change with every check.
+	// Healthy is what the status says, whoever wrote it (rule 4.1); ConditionUnknown for nothing.
+	// The rest of a status is not kept: it may change with every check.
 	Healthy ConditionStatus
-	// ObservedGeneration is the Generation that the status is about; 0 where it
-	// does not say.
+	// ObservedGeneration is the Generation that the status is about; 0 if not set.
 	ObservedGeneration int64
 }
 
-// ProbeStatus is the status that a DNSHealthCheckProbe should carry (rule 4.8).
+// ProbeStatus is the status that a DNSHealthCheckProbe should have (rule 4.8).
 type ProbeStatus struct {
-	// Healthy is ConditionUnknown before that is decided, and where nothing is checked.
+	// Healthy is ConditionUnknown until decided, and if nothing is checked.
 	Healthy ConditionStatus
-	// ConsecutiveFailures counts the checks in a row that failed.
+	// ConsecutiveFailures counts the failed checks in a row.
 	ConsecutiveFailures int
-	// Reason says why the last check did not succeed, in a text from a fixed list; "" where it
-	// did.
+	// Reason says why the last check did not succeed, in a text from a fixed list; "" if it did.
 	Reason string
 	// Status is the HTTP status code of the last answer; 0 for none.
 	Status int
-	// LastCheck is when the last check ended; zero where that is not known.
+	// LastCheck is when the last check ended; zero if unknown.
 	LastCheck time.Time
-	// ObservedGeneration is the generation of the object that this is about.
+	// ObservedGeneration is the object's generation that this is about.
 	ObservedGeneration int64
 }

@@ -2,27 +2,26 @@ package api
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// LabelDefaultProvider is the label of the Secret that policies of its namespace mean which
-// refer to no provider, with the value DefaultProviderOn (docs/providers.md).
+// LabelDefaultProvider, with the value DefaultProviderOn, marks the default Secret for policies of
+// its namespace that refer to no provider (docs/providers.md).
 const (
 	LabelDefaultProvider = "kuadrant.io/default-provider"
 	DefaultProviderOn    = "true"
 )
 
-// ProviderSecret is what a Secret says as a DNS provider: where policies that refer to it may
-// publish. It holds nothing that a provider would be asked with.
+// ProviderSecret is a Secret as a DNS provider: where policies that refer to it may publish. It
+// holds no credentials.
 type ProviderSecret struct {
-	// Zones are the zones that it names, in lower case with a final dot: ZONE_ID, or those of
-	// ZONES.
+	// Zones are its zones, in lower case with a final dot: ZONE_ID, or those of ZONES.
 	Zones []string
-	// Domain is DOMAIN_NAME, spelled like these, less `*.` before it: hosts at and below it are
-	// meant. "" where Zones say that themselves.
+	// Domain is DOMAIN_NAME in the same spelling, without a leading `*.`: it covers hosts at and
+	// below it. "" if Zones are the domains.
 	Domain string
-	// Filter are the zones of CONFIG.zoneIDFilter, which narrows Zones where the Secret is
-	// referred to by its name; nil for none.
+	// Filter are the zones of CONFIG.zoneIDFilter, which narrows Zones if the Secret is referred
+	// to by name; nil for none.
 	Filter []string
-	// Invalid says why it is no provider, in a sentence for the Secret's owner that holds no
-	// value; "" where it is one.
+	// Invalid says why it is no provider, in a sentence for the Secret's owner without any value;
+	// "" if it is one.
 	Invalid string
 }
 

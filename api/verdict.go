@@ -7,26 +7,25 @@ import (
 	"strings"
 )
 
-// Verdict is the status that one object should carry. A verdict is a by-product
-// of compiling: it is complete, and equal inputs give equal verdicts.
+// Verdict is the status that an object should have. It is a by-product of compiling: it is
+// complete, and equal inputs give equal verdicts.
 type Verdict struct {
 	Conditions []Condition
 	// TotalRecords is how many hosts the object publishes.
 	TotalRecords int32
-	// Records holds, for each host with something to say, its conditions, in
-	// the order of the hosts.
+	// Records are the conditions of each host with something to report, sorted by host.
 	Records []RecordVerdict
 
-	// FQDN is the name of a Zone or Record, with a final dot; "" where it is not known.
+	// FQDN is the name of a Zone or Record, with a final dot; "" if unknown.
 	FQDN string
-	// Parent is the namespace/name of the Zone that it lies in; "" for none.
+	// Parent is the namespace/name of its parent Zone; "" for none.
 	Parent string
-	// Kept is what a Zone is served with; zero for other objects.
+	// Kept is a Zone's publication; zero for other objects.
 	Kept Kept
 }
 
-// ParentLabel returns the value of the label kubi.zone/parent-zone; "" where there is no
-// parent, or the label cannot hold it (rule 6.3).
+// ParentLabel returns the value of the label kubi.zone/parent-zone; "" if there is no parent, or
+// the label cannot hold it (rule 6.3).
 func (v *Verdict) ParentLabel() string {
 	namespace, name, ok := strings.Cut(v.Parent, "/")
 	if label := name + "." + namespace; ok && len(label) <= MaxLabelValue {
@@ -35,10 +34,10 @@ func (v *Verdict) ParentLabel() string {
 	return ""
 }
 
-// MaxLabelValue is how many characters the value of a label has at the most.
+// MaxLabelValue is the maximum length of a label's value, in characters.
 const MaxLabelValue = 63
 
-// RecordVerdict is what a policy's status says under recordConditions.
+// RecordVerdict is an entry of recordConditions in a policy's status.
 type RecordVerdict struct {
 	Host       string
 	Conditions []Condition
@@ -62,24 +61,22 @@ func (v *Verdict) Equal(o *Verdict) bool {
 		})
 }
 
-// MessageEnforced is the message of a condition of a policy that is served with
-// all that it asks for. Where something of it is not, the message goes on.
+// MessageEnforced is the message of a condition of a fully served policy. If something is not
+// served, the message continues.
 const MessageEnforced = "DNSPolicy has been successfully enforced"
 
-// MessageServed is the message of a condition of a Zone or Record that is served as it
-// is written. Where there is something to be said of it, the message goes on.
+// MessageServed is the message of a condition of a Zone or Record that is served as written. If
+// there is something to report, the message continues.
 const MessageServed = "served"
 
-// ServedInPart is Problem's reason where the object as a whole is served, and a
-// part of it is not.
+// ServedInPart is Problem's reason if the object is served, but a part of it is not.
 const ServedInPart = "ServedInPart"
 
-// NothingServed is Problem's reason where the object was accepted, and there is nothing of
-// it to serve.
+// NothingServed is Problem's reason if the object was accepted, but has nothing to serve.
 const NothingServed = "NothingServed"
 
-// Problem returns a line that says what keeps the object from being served in
-// full, and the reason in one word; "" where nothing does.
+// Problem returns a line that says what keeps the object from being served in full, and the reason
+// in one word; "" for nothing.
 func (v *Verdict) Problem() (reason, line string) {
 	for _, c := range v.Conditions {
 		if c.Status != ConditionTrue && c.Type != ConditionEntries {
@@ -115,10 +112,10 @@ func (v *Verdict) Problem() (reason, line string) {
 	return reason, strings.Join(parts, "; ")
 }
 
-// maxFaults is how many faults of hosts a line names.
+// maxFaults bounds the hosts' faults in a line.
 const maxFaults = 5
 
-// faults returns what keeps hosts from being served in full, each text once and with its first host, and the reason of the first.
+// faults returns what keeps hosts from being served in full, each text once with its first host, and the first reason.
 func (v *Verdict) faults() (reason string, lines []string) {
 	told, more := make(map[string]bool), 0
 	for _, r := range v.Records {
@@ -140,23 +137,22 @@ func (v *Verdict) faults() (reason string, lines []string) {
 	return reason, lines
 }
 
-// conditionEnforced is the type of the condition that says whether an object is
-// served.
+// conditionEnforced is the type of the condition that reports whether an object is served.
 const conditionEnforced = "Enforced"
 
-// ConditionEntries is the type of the condition that says of a Zone whether its status.entries
-// holds all records. Where it does not, all are served nonetheless.
+// ConditionEntries is the type of the condition that reports whether a Zone's status.entries holds
+// all records. If not, all are served nonetheless.
 const ConditionEntries = "EntriesComplete"
 
-// conditionReady is the same of a Zone or Record.
+// conditionReady is the same for a Zone or Record.
 const conditionReady = "Ready"
 
-// text returns what the condition says, in a line.
+// text returns the condition as a line.
 func (c *Condition) text() string {
 	return c.Type + "=" + c.Status.String() + " (" + c.Reason + "): " + c.Message
 }
 
-// Accepted reports whether the object was accepted for what it is.
+// Accepted reports whether the object itself was accepted.
 func (v *Verdict) Accepted() bool {
 	return len(v.Conditions) > 0 && v.Conditions[0].Status == ConditionTrue
 }

@@ -10,35 +10,34 @@ import (
 // Zone is a kubi.zone Zone, decoded and defaulted (rule 6.2).
 type Zone struct {
 	Meta
-	// Invalid says why the zone cannot be accepted whatever else there is, in a
-	// sentence for its owner; "" where it can.
+	// Invalid says why the zone cannot be accepted, whatever else exists, in a sentence for its
+	// owner; "" if it can.
 	Invalid string
 
-	// DomainName is absolute where it ends in a dot that is not escaped; otherwise
-	// Parent's name is appended to it. It is as written, but in lower case: it may be
-	// no name at all.
+	// DomainName is absolute if it ends in a dot that is not escaped; otherwise Parent's name is
+	// appended. It is as written, but in lower case: it may not be a valid name.
 	DomainName string
 	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
 	Parent string
-	// Delegations say what may be published in the zone (rules 5.1 and 6.4); nil
-	// allows nothing. There is none that allows nothing.
+	// Delegations say who may publish what in the zone (rules 5.1 and 6.4); nil allows nothing.
+	// Each one allows something.
 	Delegations []Delegation
-	// to has the places of the delegations by namespace, "" for those to all; nil where
-	// there are few.
+	// to has the indexes of the delegations by namespace, "" for those to all; nil if there are
+	// few.
 	to map[string][]int32
 
-	// The SOA's fields in seconds, up to 2^31-1 (rule 6.8). TTL is that of the SOA,
-	// and of records that have none.
+	// The SOA's fields in seconds, up to 2^31-1 (rule 6.8). TTL is also that of records without
+	// one.
 	TTL, Refresh, Retry, Expire, Minimum uint32
-	// Mname and Rname are those of the SOA, names with a final dot, in lower case and
-	// with escapes only where they are needed; "" for what the zone has otherwise.
+	// Mname and Rname are the SOA's, names with a final dot, in lower case and with escapes only
+	// where needed; "" for the zone's defaults.
 	Mname, Rname string
 
-	// Kept is what the status says was published last, whoever wrote it (rule 6.7).
+	// Kept is the last publication according to the status, whoever wrote it (rule 6.7).
 	Kept Kept
 }
 
-// fewDelegations is how many are looked through without an index.
+// fewDelegations is up to how many are searched without an index.
 const fewDelegations = 8
 
 // index makes DelegationsTo fast.
@@ -58,8 +57,7 @@ func (z *Zone) index() {
 	}
 }
 
-// DelegationsTo yields the delegations to a namespace, those to all namespaces among them.
-// They are not to be changed.
+// DelegationsTo yields the delegations to a namespace, including those to all. They are read-only.
 func (z *Zone) DelegationsTo(namespace string) iter.Seq[*Delegation] {
 	return func(yield func(*Delegation) bool) {
 		if z.to == nil {
@@ -81,17 +79,17 @@ func (z *Zone) DelegationsTo(namespace string) iter.Seq[*Delegation] {
 	}
 }
 
-// Kept is the content and serial that a zone was published with.
+// Kept is a zone's published content and serial.
 type Kept struct {
-	Hash   string // "" where nobody knows what the content was
+	Hash   string // "" if the content is unknown
 	Serial uint32 // 0 for none; Hash is "" then
 }
 
 // Serials is what is kept of zones, by origin, in lower case with a final dot.
 type Serials = tree.Map[Kept]
 
-// Newer returns the one of k and o with the higher serial (RFC 1982 §3.2): k where both
-// have the same. One without a serial is nothing.
+// Newer returns the one with the higher serial (RFC 1982 §3.2): k if they are equal. One without a
+// serial loses.
 func (k Kept) Newer(o Kept) Kept {
 	if o.Serial != 0 && (k.Serial == 0 || int32(o.Serial-k.Serial) > 0) {
 		return o
@@ -108,10 +106,10 @@ type Entry struct {
 	RData string // in the form of a master file (RFC 1035 §5.1)
 }
 
-// Delegation allows objects to publish in a zone (rule 6.4). Patterns are relative to
-// the zone, in lower case and with escapes only where they are needed.
+// Delegation allows objects to publish in a zone (rule 6.4). Patterns are relative to the zone, in
+// lower case and with escapes only where needed.
 type Delegation struct {
-	Namespaces []string // those whose objects may; nil for all
+	Namespaces []string // that may publish; nil for all
 	Zones      []string // patterns of zones; nil for none
 	Records    []RecordDelegation
 }
@@ -125,21 +123,21 @@ type RecordDelegation struct {
 // Record is a kubi.zone Record, decoded (rules 6.2, 6.3 and 6.9).
 type Record struct {
 	Meta
-	// Invalid says why the record cannot be accepted whatever else there is, in a
-	// sentence for its owner; "" where it can.
+	// Invalid says why the record cannot be accepted, whatever else exists, in a sentence for its
+	// owner; "" if it can.
 	Invalid string
 
-	// DomainName is as that of a Zone; `@` is Parent's own name.
+	// DomainName is like a Zone's; `@` is Parent's own name.
 	DomainName string
 	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
 	Parent string
 	// Type and Class are in upper case, such as AAAA, TYPE65280 and IN.
 	Type, Class string
-	// TTL is in seconds, up to 2^31-1; NoTTL where the zone's holds.
+	// TTL is in seconds, up to 2^31-1; NoTTL for the zone's.
 	TTL int64
 	// RData is the data in the form of a master file (RFC 1035 §5.1).
 	RData string
 }
 
-// NoTTL is the TTL of a Record that has none.
+// NoTTL is the TTL of a Record without one.
 const NoTTL = -1
