@@ -9,15 +9,13 @@ import (
 
 // base is one database. It is immutable.
 //
-// It lives in memory and is not mapped from its file: a file that is truncated
-// in place would otherwise end the process with SIGBUS, and a reload would have
-// to know that nobody reads the old mapping. So a City database costs its 60 to
-// 130 MB, and during a reload twice that.
+// It lives in memory instead of mapping its file: truncating a mapped file would end the process
+// with SIGBUS, and a reload would have to know that nobody reads the old mapping. So a City
+// database costs its 60 to 130 MB, and twice that during a reload.
 //
-// All records are decoded once, when the database is loaded. A look-up then
-// finds the codes by the record's offset, and a fault is found before the
-// database is used. maxminddb's own Verify would refuse databases that are fine
-// for us: the free country databases have no description.
+// All records are decoded once, when the database is loaded. A look-up then finds the codes by the
+// record's offset, and faults show before the database is used. maxminddb's own Verify would refuse
+// databases that are fine for us: the free country databases have no description.
 type base struct {
 	path    string // of the file that it was loaded from, for messages
 	reader  *maxminddb.Reader
@@ -27,7 +25,7 @@ type base struct {
 	codes   []Codes           // each once; the first is none
 }
 
-// unlisted is the index of codes that are in no base.
+// unlisted is the index of codes that no base has.
 const unlisted = 1<<32 - 1
 
 // newBase reads a database through. It keeps data.
@@ -54,9 +52,8 @@ func newBase(data []byte) (*base, error) {
 
 // readAll decodes each record once.
 //
-// A tree has one network more than it has nodes, or a few times that where its
-// nodes are shared. A damaged or hostile one can have any number, so readAll
-// stops there; look-ups decode what it has not seen.
+// A tree has one network more than it has nodes, or a few times that if it shares nodes. A damaged
+// or hostile one can have any number, so readAll stops there; look-ups decode the rest.
 func (b *base) readAll() error {
 	b.offsets = make(map[uint32]uint32)
 	b.codes = []Codes{none}
@@ -92,7 +89,7 @@ func (b *base) readAll() error {
 	return nil
 }
 
-// note adds what c can answer to what the base gives.
+// note adds what c can answer to what the base can.
 func (b *base) note(c *Codes) {
 	if c[CodeAS] != "" {
 		b.gives |= NeedAS
@@ -110,9 +107,9 @@ func decode(res maxminddb.Result) (*Codes, error) {
 	return r.codes(), nil
 }
 
-// lookup returns the codes of addr, their index, and the length of the network
-// in the search tree that holds addr. addr is valid and unmapped. Where the database turns
-// out to be damaged, nothing is known, and that of addr alone.
+// lookup returns the codes of addr, their index, and the length of the network in the search tree
+// that holds addr. addr is valid and unmapped. If the database turns out to be damaged, it returns
+// no codes, for addr alone.
 func (b *base) lookup(addr netip.Addr) (codes *Codes, index uint32, bits int) {
 	if b.only4 && addr.Is6() {
 		return &none, 0, 0 // no IPv6 address is in it
@@ -124,7 +121,7 @@ func (b *base) lookup(addr netip.Addr) (codes *Codes, index uint32, bits int) {
 	net := res.Prefix()
 	if addr.Is6() || net.Addr().Is4() {
 		bits = net.Bits()
-	} // else the tree ends above the IPv4 addresses: they all have one result
+	} // else the tree ends above the IPv4 addresses: they share one result
 	if !res.Found() {
 		return &none, 0, bits
 	}

@@ -1,5 +1,5 @@
-// Package geo finds where a client is: an address goes in, the codes of a place
-// and the length of the network that shares them come out (rules 3.1 to 3.6).
+// Package geo locates clients: it turns an address into the codes of a place and the length of the
+// network that shares them (rules 3.1 to 3.6).
 //
 // A DB asks a file of networks first and then databases in the MaxMind format.
 // All of it is held in memory and looked up without locks.
@@ -14,7 +14,7 @@ import (
 )
 
 // Codes are the codes of one place, most specific first, indexed by the Code
-// constants; "" where unknown. A Codes that was handed out is never modified.
+// constants; "" if unknown. A Codes that was handed out is never modified.
 type Codes [4]string
 
 // The indexes of a Codes, in the order in which codes are matched (rule 3.2).
@@ -25,12 +25,11 @@ const (
 	CodeContinent          // "GEO-NA"
 )
 
-// none is what is known of a client of whom nothing is known.
+// none are the codes of an unknown client.
 var none Codes
 
-// Need says which sources the structure of a name makes relevant. Only those
-// are asked, so that an AS database does not narrow the scope of an answer that
-// no AS number can change.
+// Need says which sources matter for a name. Only those are consulted, so that an AS database does
+// not narrow the scope of an answer that no AS number can change.
 type Need uint8
 
 // The needs; they are bits.
@@ -52,17 +51,16 @@ type Locator interface {
 	// where a whole address family has one answer: a scope of 0 would let a
 	// resolver use it for the other family too (RFC 7871 §7.3.1).
 	//
-	// Codes that were not needed may be "" or not. codes is never nil, and must
-	// not be modified. Locate does not allocate.
+	// Codes that were not needed may be "". codes is never nil, and must not be modified. Locate
+	// does not allocate.
 	Locate(addr netip.Addr, need Need) (codes *Codes, bits int)
 }
 
-// FromCodes builds Codes from what another source says of a client, for example
-// the metadata of CoreDNS's geoip plugin (rule 3.5). Any argument may be "".
-// as is "AS64500" or "64500". subdivision is "US-CA", or "CA" beside country;
-// of a comma list the first counts. continent is "NA" or "GEO-NA". Case does
-// not matter. What is no valid code is left out; a missing continent is that of
-// the country, a missing country that of the subdivision.
+// FromCodes builds Codes from another source, such as the metadata of CoreDNS's geoip plugin (rule
+// 3.5). Any argument may be "". as is "AS64500" or "64500". subdivision is "US-CA", or "CA" beside
+// country; the first of a comma list counts. continent is "NA" or "GEO-NA". Case does not matter.
+// Invalid codes are left out; a missing continent follows from the country, a missing country from
+// the subdivision.
 func FromCodes(as, subdivision, country, continent string) *Codes {
 	c := new(Codes)
 	digits := strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(as)), "AS")
@@ -76,8 +74,7 @@ func FromCodes(as, subdivision, country, continent string) *Codes {
 
 func upper(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
-// setPlace fills in everything but the AS number. The arguments are in upper
-// case.
+// setPlace sets everything but the AS number. The arguments are in upper case.
 func (c *Codes) setPlace(continent, country, subdivision string) {
 	place, rest, full := strings.Cut(subdivision, "-")
 	if full && country == "" {
@@ -102,8 +99,8 @@ func (c *Codes) setPlace(continent, country, subdivision string) {
 	}
 }
 
-// asCode returns the code of AS number n, "" for 0, which RFC 7607 reserves and
-// databases write where a network is not routed.
+// asCode returns the code of AS number n, "" for 0, which RFC 7607 reserves and databases write for
+// networks that are not routed.
 func asCode(n uint64) string {
 	if n == 0 || n > maxAS {
 		return ""
@@ -114,8 +111,8 @@ func asCode(n uint64) string {
 // maxAS is the highest AS number (RFC 6793).
 const maxAS = 1<<32 - 1
 
-// parse returns the Codes that one code stands for: itself and all that it
-// implies. code is valid (Check) and in upper case.
+// parse returns the Codes for one code: itself and what it implies. code is valid (Check) and in
+// upper case.
 func parse(code string) *Codes {
 	switch {
 	case isAS(code):
@@ -128,8 +125,8 @@ func parse(code string) *Codes {
 	return FromCodes("", "", code, "")
 }
 
-// Client returns the codes of a client that a code matches, and of whom no more is
-// known than that implies; nil where none does (rule 3.2). Case does not matter.
+// Client returns the codes of a client that matches a code, and of which only that is known; nil if
+// no client can (rule 3.2). Case does not matter.
 func Client(code string) *Codes {
 	if Check(code) != nil {
 		return nil
@@ -137,7 +134,7 @@ func Client(code string) *Codes {
 	return parse(upper(code))
 }
 
-// isAS tells an AS number from the country AS, American Samoa.
+// isAS distinguishes an AS number from the country AS, American Samoa.
 func isAS(code string) bool {
 	return len(code) > 2 && strings.HasPrefix(code, "AS") && code[2] >= '0' && code[2] <= '9'
 }
@@ -200,10 +197,10 @@ const (
 	ClassAS      = "ASN"
 )
 
-// Class returns the word under which a code is counted, one of about 500: codes
-// are written by tenants, and have no bound. It is that of a continent or a
-// country, "US-*" for the subdivisions of one, "ASN" for AS numbers, "unknown"
-// for what Check refuses, and "*" for that and for no code.
+// Class returns the word under which a code is counted, one of about 500: tenants write codes,
+// which are unbounded. It is the code itself for a continent or a country, "US-*" for a country's
+// subdivisions, "ASN" for AS numbers, "unknown" for what Check refuses, and "*" for itself and for
+// no code.
 func Class(code string) string {
 	u := strings.ToUpper(code)
 	switch {

@@ -11,16 +11,15 @@ var continents = map[string]string{
 	"AF": "GEO-AF", "AN": "GEO-AN", "AS": "GEO-AS", "EU": "GEO-EU", "NA": "GEO-NA", "OC": "GEO-OC", "SA": "GEO-SA",
 }
 
-// notCountries holds codes that are often taken for a country's, and what is
-// meant by them.
+// notCountries maps codes often mistaken for a country's to the intended code.
 var notCountries = map[string]string{
 	"UK": "GB",     // reserved at the United Kingdom's request, never assigned
 	"EL": "GR",     // how institutions of the European Union write Greece
 	"EU": "GEO-EU", // reserved for the European Union; the continent is what can be matched
 }
 
-// Country is one country of ISO 3166-1, and the continent that its clients are on where no database
-// says more.
+// Country is one country of ISO 3166-1, and the continent of its clients unless a database says
+// more.
 type Country struct {
 	Code      string // alpha-2
 	Continent string // with its prefix: "GEO-EU"
@@ -48,10 +47,9 @@ var countries = index(map[string]string{
 	"SA": "AR BO BR CL CO EC FK GF GY PE PY SR UY VE",
 })
 
-// index turns the lists above around. They hold the 249 codes that ISO 3166-1
-// assigns, and XK, which is free for private use and by which all databases
-// mean Kosovo. A country that lies in two continents is where GeoNames has it,
-// because the databases that name continents take theirs from there.
+// index inverts the lists above. They hold the 249 codes that ISO 3166-1 assigns, and XK, which is
+// for private use and which all databases use for Kosovo. A country on two continents is where
+// GeoNames has it, as the databases that name continents take theirs from there.
 func index(lists map[string]string) map[string]Country {
 	m := make(map[string]Country, 250)
 	for continent, list := range lists {

@@ -29,12 +29,12 @@ type DB struct {
 
 var _ Locator = (*DB)(nil)
 
-// Logger takes what a DB says while it is in use. Its methods are called from
-// the goroutine of Watch and from those of look-ups, one line for each change.
+// Logger gets a DB's log lines, one for each change. Its methods are called from the goroutine of
+// Watch and from those of look-ups.
 type Logger interface {
-	// Infof takes what is as it should be: a file has been reloaded.
+	// Infof logs a success: a file has been reloaded.
 	Infof(format string, args ...any)
-	// Warningf takes what somebody should look at: a file cannot be read.
+	// Warningf logs a problem to look at: a file cannot be read.
 	Warningf(format string, args ...any)
 }
 
@@ -59,14 +59,12 @@ func (e *OpenError) Error() string {
 // Unwrap returns what is wrong with the file.
 func (e *OpenError) Unwrap() error { return e.Err }
 
-// Open reads databases in the order in which they are asked, at most 8, and a
-// file of networks (rule 3.4; ParseNets says what it holds). files and nets may
-// be empty. What a database can answer is recognised by its content: country,
-// continent and subdivision, AS number, or both. The error is an *OpenError
-// where one file is to blame.
+// Open reads databases in the order in which they are consulted, at most 8, and a file of networks
+// (rule 3.4; see ParseNets for its form). files and nets may be empty. The content of a database
+// shows what it can answer: country, continent and subdivision, AS number, or both. The error is an
+// *OpenError if one file is to blame.
 //
-// log, which may be nil, hears when a file is reloaded or cannot be, once for
-// each change.
+// log, which may be nil, gets a line when a file is reloaded or cannot be, once for each change.
 func Open(files []string, nets string, log Logger) (*DB, error) {
 	if len(files) > maxFiles {
 		return nil, fmt.Errorf("open geo databases: found %d files, want at most %d", len(files), maxFiles)
@@ -90,14 +88,14 @@ func Open(files []string, nets string, log Logger) (*DB, error) {
 	return d, nil
 }
 
-// Locate implements Locator. An address where a database turns out to be
-// damaged is one of which that database knows nothing.
+// Locate implements Locator. If a database turns out to be damaged at an address, it knows nothing
+// of that address.
 func (d *DB) Locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
 	return d.state.Load().locate(addr, need)
 }
 
-// Built yields when each database in use was built, as it says itself, by the path of its file; not those that do not
-// say it. Any number of goroutines may call it.
+// Built yields each database's own build time, by the path of its file; it skips databases without one. Any number of goroutines may call
+// it.
 func (d *DB) Built() iter.Seq2[string, time.Time] {
 	return func(yield func(string, time.Time) bool) {
 		for _, b := range d.state.Load().lists[NeedPlace|NeedAS].bases {
@@ -108,11 +106,11 @@ func (d *DB) Built() iter.Seq2[string, time.Time] {
 	}
 }
 
-// latest bounds what a database may say of when it was built: the year 9999, in seconds since 1970.
+// latest bounds a database's build time: the year 9999, in seconds since 1970.
 const latest = 253402300799
 
-// publish makes what the files hold now what Locate sees. The caller holds
-// d.mu, or nobody else has d yet.
+// publish makes Locate use what the files hold now. The caller holds d.mu, or nobody else has d
+// yet.
 func (d *DB) publish() {
 	var bases []*base
 	var nets *Nets
@@ -126,8 +124,8 @@ func (d *DB) publish() {
 	d.state.Store(newState(nets, bases))
 }
 
-// refresh reads the files that have changed; one that may still be being written is left for the
-// next time. A file that cannot be read or understood leaves its last good content in use.
+// refresh reads the files that have changed; it leaves a file that may still be being written for
+// the next time. If a file cannot be read or understood, its last good content stays in use.
 func (d *DB) refresh() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

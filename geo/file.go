@@ -24,8 +24,8 @@ func newFile(path string, isNets bool) *file {
 	return &file{File: watchfile.File{Path: path, MaxSize: maxSize}, isNets: isNets}
 }
 
-// errEmpty is not just a database's fault: a file of networks that is being
-// rewritten in place is empty for a moment, and must not be taken for one.
+// errEmpty is an error for both kinds of file: one that is being rewritten in place is empty for a
+// moment, and must not pass for an empty file of networks.
 var errEmpty = errors.New("the file is empty")
 
 func (f *file) kind() string { return kindOf(f.isNets) }
@@ -37,7 +37,7 @@ func kindOf(isNets bool) string {
 	return "geo database"
 }
 
-// load reads the file. Where it fails, the content stays as it was.
+// load reads the file. On failure, the content stays as it was.
 func (f *file) load() error {
 	data, err := f.Read()
 	if err != nil {

@@ -53,10 +53,9 @@ func lowBits(n int) key {
 // mapped is the first IPv4-mapped address, ::ffff:0.0.0.0.
 var mapped = key{lo: 0xffff << 32}
 
-// familyBits returns the shortest prefix of addr that a result may be said to
-// hold for. For IPv4 that is 1, for IPv6 the one that leaves out the
-// IPv4-mapped addresses, which are located as IPv4. It is never 0, which a
-// resolver takes to mean both families. addr is unmapped.
+// familyBits returns the shortest prefix of addr for which a result may hold. For IPv4 that is 1,
+// for IPv6 the one that leaves out the IPv4-mapped addresses, which are located as IPv4. It is
+// never 0, which a resolver would take to mean both families. addr is unmapped.
 func familyBits(addr netip.Addr) int {
 	if addr.Is4() {
 		return 1

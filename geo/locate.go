@@ -11,11 +11,11 @@ const maxFiles = 8
 // state is everything that a Locate reads: networks and databases at one time.
 // Only the contents of its caches change.
 type state struct {
-	nets  *Nets   // nil where there is no such file
+	nets  *Nets   // nil if there is no such file
 	lists [4]list // by Need
 }
 
-// list is the databases that are asked for one Need, in the order of the files.
+// list is the databases consulted for one Need, in the order of the files.
 type list struct {
 	bases []*base
 	cache *cache // where there are several bases
@@ -61,7 +61,7 @@ func (s *state) locate(addr netip.Addr, need Need) (codes *Codes, bits int) {
 	return codes, max(bits, familyBits(addr))
 }
 
-// locate asks every database of l, because together they decide the codes.
+// locate asks every database of l: together they determine the codes.
 func (l *list) locate(addr netip.Addr) (codes *Codes, bits int) {
 	switch len(l.bases) {
 	case 0:
@@ -80,10 +80,9 @@ func (l *list) locate(addr netip.Addr) (codes *Codes, bits int) {
 	return l.cache.get(&k, found[:len(l.bases)]), bits
 }
 
-// combine returns what several databases know together: for each code, the
-// first that knows it counts. But a place is only completed by a database that
-// agrees with what is known so far, so that no subdivision lies outside its
-// country and no country outside its continent.
+// combine returns the combined codes of several databases: for each code, the first one that has it
+// counts. But only a database that agrees with what is known so far completes a place, so that no
+// subdivision lies outside its country and no country outside its continent.
 func combine(all []*Codes) *Codes {
 	c := new(Codes)
 	for _, next := range all {
@@ -103,7 +102,7 @@ func combine(all []*Codes) *Codes {
 	return c
 }
 
-// cacheKey says which codes of which databases were combined.
+// cacheKey identifies the codes of the databases that were combined.
 type cacheKey [maxFiles]uint32
 
 // combined is one entry of a cache. It is immutable.
@@ -117,11 +116,11 @@ type combined struct {
 // everything.
 const cacheBits = 14
 
-// cache remembers combined codes. It is a table of a fixed size without locks:
-// a key has two places, and the older of the entries there goes.
+// cache remembers combined codes. It is a table of a fixed size without locks: a key has two slots,
+// and the older entry goes.
 type cache [1 << cacheBits]atomic.Pointer[combined]
 
-// get returns the combination of all, which k names.
+// get returns the combination of all, whose key is k.
 func (c *cache) get(k *cacheKey, all []*Codes) *Codes {
 	i := k.hash() &^ 1
 	newer, older := &c[i], &c[i|1]

@@ -24,11 +24,11 @@ var _ Locator = (*Nets)(nil)
 // same codes: range i reaches from start[i] to just before start[i+1]. Ranges
 // that meet have different codes, so each is as large as it can be.
 //
-// Ranges and not a trie, because a look-up then needs one binary search, and
-// the network with one result around an address follows from its two ends.
+// Ranges instead of a trie: a look-up then needs one binary search, and the network with one result
+// around an address follows from its two ends.
 type spans struct {
 	start []key
-	codes []*Codes // nil where no network of the file holds the range
+	codes []*Codes // nil if no network of the file holds the range
 }
 
 // Limits on what a file may hold, so that a wrong file cannot fill the memory.
@@ -44,10 +44,9 @@ type network struct {
 	line   int
 }
 
-// ParseNets reads lines of a network and a code, "192.0.2.0/24 IE", separated
-// by blanks; "#" starts a comment. The longest network that holds an address
-// counts. A code is one that Check accepts, in upper or lower case. An error
-// begins with name and the number of the line.
+// ParseNets reads lines of a network and a code, "192.0.2.0/24 IE", separated by blanks; "#" starts
+// a comment. The longest network that holds an address counts. A code must pass Check, in upper or
+// lower case. Errors begin with name and the line number.
 func ParseNets(name string, r io.Reader) (*Nets, error) {
 	var all []network
 	scan := bufio.NewScanner(r)
@@ -75,7 +74,7 @@ func ParseNets(name string, r io.Reader) (*Nets, error) {
 	return newNets(name, all)
 }
 
-// parseNet reads one line; ok is false where it says nothing.
+// parseNet parses one line; ok is false if it is empty.
 func parseNet(line string) (n network, ok bool, err error) {
 	line, _, _ = strings.Cut(line, "#")
 	fields := strings.Fields(line)
@@ -178,8 +177,8 @@ func cut(all []network, shared map[string]*Codes) spans {
 	return s.merged()
 }
 
-// add begins a range. A range that begins where the one before began replaces
-// it: that one is empty.
+// add begins a range. It replaces the previous range if that begins at the same address, and so is
+// empty.
 func (s *spans) add(start key, codes *Codes) {
 	if n := len(s.start); n > 0 && s.start[n-1] == start {
 		s.codes[n-1] = codes
@@ -202,7 +201,7 @@ func (s *spans) merged() spans {
 	return out
 }
 
-// Len returns the number of networks, those of both families.
+// Len returns the number of networks of both families.
 func (n *Nets) Len() int {
 	if n == nil {
 		return 0
@@ -210,8 +209,7 @@ func (n *Nets) Len() int {
 	return n.count
 }
 
-// Locate implements Locator. What is needed does not matter: a network has the
-// codes that the file gives it.
+// Locate implements Locator. It ignores the need: a network has the codes that the file gives it.
 func (n *Nets) Locate(addr netip.Addr, _ Need) (codes *Codes, bits int) {
 	addr = addr.Unmap()
 	if n.Len() == 0 || !addr.IsValid() {
@@ -224,9 +222,9 @@ func (n *Nets) Locate(addr netip.Addr, _ Need) (codes *Codes, bits int) {
 	return codes, max(bits, familyBits(addr))
 }
 
-// lookup returns the codes of the longest network that holds addr, nil where
-// there is none, and the length of the largest network around addr in which
-// that is so for every address. addr is valid and unmapped.
+// lookup returns the codes of the longest network that holds addr, nil if there is none, and the
+// length of the largest network around addr with that result for every address. addr is valid and
+// unmapped.
 func (n *Nets) lookup(addr netip.Addr) (codes *Codes, bits int) {
 	s := &n.v6
 	if addr.Is4() {

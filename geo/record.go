@@ -9,21 +9,20 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2/mmdbdata"
 )
 
-// record is what is read of one record of a database. The fields are as the
-// database writes them, in upper case.
+// record is the part of a database record that is read. The fields are as in the database, in upper
+// case.
 //
-// Databases are told apart by what their records hold, never by their names,
-// and one record may mix the forms. Nested, as GeoIP2, GeoLite2 and DB-IP have
-// it: country.iso_code, continent.code, subdivisions[0].iso_code,
-// autonomous_system_number, or that under traits in databases of providers.
-// Flat, as the free country databases have it: country_code or country,
-// continent_code or continent, asn ("AS64500", "64500" or a number).
+// The content of records, never a name, distinguishes databases, and one record may mix the forms.
+// Nested, as in GeoIP2, GeoLite2 and DB-IP: country.iso_code, continent.code,
+// subdivisions[0].iso_code, autonomous_system_number, or that under traits in databases of
+// providers. Flat, as in the free country databases: country_code or country, continent_code or
+// continent, asn ("AS64500", "64500" or a number).
 type record struct {
 	country, continent, subdivision, as string
 }
 
-// maxEntries bounds the entries of a map or list of a record that are looked
-// at. The largest known, the translations of a name, hold about ten.
+// maxEntries bounds the entries read of a map or list in a record. The largest known ones, the
+// translations of a name, have about ten.
 const maxEntries = 1024
 
 // recordFields are the fields of a record that are read.
@@ -63,14 +62,13 @@ func (r *record) UnmarshalMaxMindDBCursor(c mmdbdata.Cursor) (mmdbdata.Cursor, e
 	return next, err
 }
 
-// codes returns what the record says, as codes.
+// codes returns the record as Codes.
 func (r *record) codes() *Codes {
 	return FromCodes(r.as, r.subdivision, r.country, r.continent)
 }
 
-// eachEntry calls read for each entry of the map at c that is one of fields, at
-// most once for each. read must return the cursor behind the value. Other
-// entries, and what is no map, are passed over.
+// eachEntry calls read for each entry of the map at c that is one of fields, at most once for each.
+// read must return the cursor after the value. It skips other entries, and values that are no map.
 func eachEntry(
 	c mmdbdata.Cursor, fields []string, read func(field string, v mmdbdata.Cursor) (mmdbdata.Cursor, error),
 ) (mmdbdata.Cursor, error) {
@@ -108,8 +106,8 @@ func eachEntry(
 	}
 }
 
-// readNested reads field of the map at c into nested. Where c is a string and
-// text is not nil, it is read into text.
+// readNested reads field of the map at c into nested. If c is a string and text is not nil, it
+// reads that into text.
 func readNested(c mmdbdata.Cursor, text, nested *string, field string) (mmdbdata.Cursor, error) {
 	kind, err := c.Kind()
 	if err != nil {
@@ -156,12 +154,10 @@ func readFirst(c mmdbdata.Cursor, to *string, field string) (mmdbdata.Cursor, er
 	}
 }
 
-// maxText is the longest code that is looked at, in octets; anything longer is
-// a name.
+// maxText is the longest code considered, in octets; anything longer is a name.
 const maxText = 16
 
-// readText reads the string or number at c. Anything else, and longer text, is
-// passed over.
+// readText reads the string or number at c. It skips anything else, and longer text.
 func readText(c mmdbdata.Cursor, to *string) (mmdbdata.Cursor, error) {
 	kind, err := c.Kind()
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"slices"
 )
 
-// Space is how much of the address space is where, as the networks and databases of a DB say.
+// Space is how the address space is distributed over places, according to a DB's networks and databases.
 type Space struct {
-	// Places are those of which something is known, each once, in the order of their codes.
+	// Places are the known places, each once, sorted by code.
 	Places []Place
-	// V4 is how many IPv4 addresses are in them together, V6 how many IPv6 networks of length 64, of
-	// those that are routed (2000::/3).
+	// V4 is the number of their IPv4 addresses, V6 of their IPv6 networks of length 64 within those
+	// that are routed (2000::/3).
 	V4, V6 float64
 }
 
-// Place is one place, and how much of the address space is there, as in Space.
+// Place is one place and its part of the address space, as in Space.
 type Place struct {
 	Codes  Codes
 	V4, V6 float64
-	// Network is the largest of IPv4 there, or where there is none the largest of IPv6.
+	// Network is the largest IPv4 network there, or if there is none the largest IPv6 network.
 	Network netip.Prefix
 }
 
@@ -32,11 +32,11 @@ func (p *Place) saw(network netip.Prefix) {
 	}
 }
 
-// tellEvery is after how many networks progress is told.
+// tellEvery is the number of networks between progress reports.
 const tellEvery = 1 << 16
 
-// Space adds up the address space. It walks from network to network, which takes a second or so for the
-// largest databases; progress, which may be nil, is told now and then which part is done, from 0 to 1.
+// Space adds up the address space. It walks from network to network, which takes about a second for the largest databases; progress, which
+// may be nil, gets the part done now and then, from 0 to 1.
 func (d *DB) Space(progress func(done float64)) *Space {
 	places := make(map[Codes]*Place)
 	steps := 0
@@ -70,8 +70,8 @@ func (d *DB) Space(progress func(done float64)) *Space {
 	return s
 }
 
-// Find returns a network that has a code, which is in upper case: the first one of IPv4, or where there is none the
-// first of IPv6. It walks up to there as Space does.
+// Find returns the first network with a code, which is in upper case: of IPv4 or, if there is none, of IPv6. It walks up to there like
+// Space.
 func (d *DB) Find(code string) (network netip.Prefix, ok bool) {
 	for network, codes := range d.state.Load().networks() {
 		if slices.Contains(codes[:], code) {
@@ -87,8 +87,8 @@ const (
 	lastRouted  = uint64(0x4000)<<48 - 1
 )
 
-// networks yields the networks of IPv4, and then those of IPv6 that are routed, each as far as all of it has the same
-// codes. One that is longer than 64 bits is taken for its first address.
+// networks yields the networks of IPv4, then the routed ones of IPv6, each as large as its codes are the same. One longer than 64 bits
+// counts as its first address.
 func (s *state) networks() iter.Seq2[netip.Prefix, *Codes] {
 	return func(yield func(netip.Prefix, *Codes) bool) {
 		for at := uint64(0); at < 1<<32; {
@@ -115,7 +115,7 @@ func (s *state) networks() iter.Seq2[netip.Prefix, *Codes] {
 	}
 }
 
-// doneAt returns which part of the walk of networks lies before an address.
+// doneAt returns which part of the networks lies before an address.
 func doneAt(addr netip.Addr) float64 {
 	octets := addr.AsSlice()
 	if addr.Is4() {
