@@ -5,8 +5,7 @@ import "sync/atomic"
 // State is what is known of a target. Lower states are better.
 type State uint8
 
-// The states (rule 4.5). A target that nobody checks, and one whose first check
-// has not ended, is Up.
+// The states (rule 4.5). A target without checks, or before its first check has ended, is Up.
 const (
 	Up State = iota
 	Unknown
@@ -18,13 +17,11 @@ func (s State) String() string {
 	return [...]string{"up", "unknown", "down"}[s]
 }
 
-// Word is the content of a Cell at one moment: the state, what it follows from,
-// and the operator's word. The zero Word is that of a target whose first check
-// has not ended.
+// Word is a Cell's content at one moment: the state, what it follows from, and the override. The
+// zero Word is that of a target before its first check has ended.
 type Word uint64
 
-// The parts of a Word, from the lowest bit on. Counts stay at their highest
-// value.
+// The parts of a Word, from the lowest bit. Counts stop at their highest value.
 const (
 	stateBits     = 2
 	failureBits   = 12
@@ -47,11 +44,10 @@ const (
 	restored     = Word(1) << restoredShift
 )
 
-// Override is the operator's word about a target or a member (rule 4.5).
+// Override is the operator's override of a target or a member (rule 4.5).
 type Override uint8
 
-// The overrides: of two, the higher one is the stricter. Drain leaves the state as
-// it is.
+// The overrides: the higher one of two is stricter. Drain leaves the state unchanged.
 const (
 	NoOverride Override = iota
 	ForceUp
@@ -62,8 +58,7 @@ const (
 // String returns the override as it is written.
 func (o Override) String() string { return [...]string{"none", "up", "drain", "down"}[o] }
 
-// ParseOverride returns the override that a word means; ok is false for any
-// other word.
+// ParseOverride parses a word; ok is false for an unknown one.
 func ParseOverride(word string) (o Override, ok bool) {
 	for o := ForceUp; o <= ForceDown; o++ {
 		if o.String() == word {
@@ -73,8 +68,7 @@ func ParseOverride(word string) (o Override, ok bool) {
 	return NoOverride, false
 }
 
-// State returns the target's state: the operator's word, else what checks have
-// found.
+// State returns the target's state: the override's, else that found by checks.
 func (w Word) State() State {
 	switch w.Override() {
 	case ForceUp:
@@ -86,24 +80,24 @@ func (w Word) State() State {
 	return w.Found()
 }
 
-// Found returns the state that checks have found.
+// Found returns the state found by checks.
 func (w Word) Found() State { return State(w & (1<<stateBits - 1)) }
 
-// Override returns the operator's word.
+// Override returns the override.
 func (w Word) Override() Override { return Override(w & overrideMask >> overrideShift) }
 
-// Drained reports whether the operator has drained the target.
+// Drained reports whether an override drains the target.
 func (w Word) Drained() bool { return w.Override() == Drain }
 
-// ForcedDown reports whether the state is down by the operator's word.
+// ForcedDown reports whether an override makes the target down.
 func (w Word) ForcedDown() bool { return w.Override() == ForceDown }
 
-// Restored returns the word of a target that was in state s when this server ran before,
-// and that it has not checked since. The state stands until checks have decided otherwise,
-// as if they had gone on (rule 4.7).
+// Restored returns the word of a target that was in state s when this server last ran, and has not
+// been checked since. The state holds until checks decide otherwise, as if they had never stopped
+// (rule 4.7).
 func Restored(s State) Word { return Word(s) | restored }
 
-// ParseState returns the state that a word means; ok is false for any other word.
+// ParseState parses a word; ok is false for an unknown one.
 func ParseState(word string) (s State, ok bool) {
 	for s := Up; s <= Down; s++ {
 		if s.String() == word {
@@ -113,14 +107,13 @@ func ParseState(word string) (s State, ok bool) {
 	return Up, false
 }
 
-// Known reports whether the state has been found by checks, those of a server that ran before
-// among them.
+// Known reports whether checks, including those of an earlier run, have found the state.
 func (w Word) Known() bool { return w&(checked|restored) != 0 }
 
-// Checked reports whether a check has ended, whatever came of it.
+// Checked reports whether a check has ended, with any result.
 func (w Word) Checked() bool { return w&checked != 0 }
 
-// Failures and Successes count the checks in a row that ended so, up to 4095.
+// Failures and Successes count the checks in a row with that result, up to 4095.
 func (w Word) Failures() int  { return int(w >> failureShift & maxCount) }
 func (w Word) Successes() int { return int(w >> successShift & maxCount) }
 
@@ -130,15 +123,14 @@ func (w Word) Reason() Reason { return Reason(w >> reasonShift & (1<<reasonBits 
 // Status is the HTTP status of the last check that got one, up to 1023; 0 for none.
 func (w Word) Status() int { return int(w >> statusShift & maxStatus) }
 
-// Fresh returns the word of a target of which no more is known than the state that
-// w has found.
+// Fresh returns a word with only the state that w has found.
 func (w Word) Fresh() Word { return Word(w.Found()) | w&(checked|restored) }
 
 // with returns w with the override o.
 func (w Word) with(o Override) Word { return w&^overrideMask | Word(o)<<overrideShift }
 
-// Undecided reports whether the checks so far point another way than the state, or
-// none has been found (rule 4.3).
+// Undecided reports whether the latest checks contradict the state, or no state has been found
+// (rule 4.3).
 func (w Word) Undecided() bool {
 	switch w.Found() {
 	case Up:
@@ -150,9 +142,9 @@ func (w Word) Undecided() bool {
 	return true
 }
 
-// After returns the word after a check that ended with o (rule 4.3): as many
-// failures in a row as t says make a target down, as many successes make it up,
-// and what is no evidence moves nothing (rule 4.4).
+// After returns the word after a check that ended with o (rule 4.3): t's number of failures in a
+// row makes a target down, t's number of successes makes it up, and no evidence changes nothing
+// (rule 4.4).
 func (w Word) After(o Outcome, t Terms) Word {
 	state, failures, successes := w.Found(), w.Failures(), w.Successes()
 	first := !w.Known() || state == Unknown
@@ -181,15 +173,14 @@ func (w Word) After(o Outcome, t Terms) Word {
 	return w.found(state, failures, successes, o) | checked
 }
 
-// found returns w with what a check has found.
+// found returns w with a check's result.
 func (w Word) found(state State, failures, successes int, o Outcome) Word {
 	return w&(overrideMask|checked|restored) | Word(state) | Word(failures)<<failureShift | Word(successes)<<successShift |
 		Word(o.Reason)<<reasonShift | Word(min(max(o.Status, 0), maxStatus))<<statusShift
 }
 
-// Cell is one target's health, one atomic word: a prober writes it, queries
-// read it. Any number of goroutines may use a Cell at a time. A nil Cell is
-// that of a target that nobody checks: up.
+// Cell is one target's health, one atomic word: a prober writes it, queries read it. Any number of
+// goroutines may use a Cell at a time. A nil Cell is up, like a target without checks.
 type Cell struct {
 	word atomic.Uint64
 }
@@ -209,17 +200,17 @@ func (c *Cell) Load() Word {
 	return Word(c.word.Load())
 }
 
-// Observe notes how a check has ended, and returns the words before and after.
+// Observe records a check's result, and returns the words before and after.
 func (c *Cell) Observe(o Outcome, t Terms) (before, after Word) {
 	return c.update(func(w Word) Word { return w.After(o, t) })
 }
 
-// Set makes s the state that checks have found.
+// Set sets the state found by checks.
 func (c *Cell) Set(s State) {
 	c.update(func(w Word) Word { return w.found(s, 0, 0, Outcome{}) | checked })
 }
 
-// Override makes o the operator's word. What checks find goes on beneath it.
+// Override sets the override. Checks continue beneath it.
 func (c *Cell) Override(o Override) {
 	c.update(func(w Word) Word { return w.with(o) })
 }

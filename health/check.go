@@ -28,17 +28,16 @@ func (p Protocol) String() string {
 	return [...]string{"http", "https", "tcp", "grpc", "grpcs"}[p]
 }
 
-// Check is what is asked of one target. Checks that are equal ask the same.
+// Check is the request to one target. Equal checks make the same request.
 type Check struct {
-	// Address is where the connection goes: an IP address, or a hostname without
-	// a final dot that is resolved for each check.
+	// Address is where to connect to: an IP address, or a hostname without a final dot that each
+	// check resolves.
 	Address  string
 	Protocol Protocol
 	Port     uint16
-	// Path is that of HTTP, with its query; for gRPC the service, "/" for the
-	// whole server. TCP has none.
+	// Path is HTTP's path and query; for gRPC the service, "/" for the whole server. TCP has none.
 	Path string
-	// Host goes into the Host header and the TLS handshake.
+	// Host is sent in the Host header and the TLS handshake.
 	Host string
 	// Headers names the Secret with additional headers, "" for none.
 	Headers string
@@ -46,7 +45,7 @@ type Check struct {
 	Insecure bool
 }
 
-// URL returns what is asked, and where, without who is meant.
+// URL returns the check as a URL, without the host name.
 func (c *Check) URL() string {
 	address := c.Address
 	if addr, err := netip.ParseAddr(address); err == nil && addr.Is6() {
@@ -55,7 +54,7 @@ func (c *Check) URL() string {
 	return fmt.Sprintf("%s://%s:%d%s", c.Protocol, address, c.Port, c.Path)
 }
 
-// String returns the check as text that other checks do not have.
+// String returns the check as unique text.
 func (c *Check) String() string {
 	var b strings.Builder
 	b.WriteString(c.URL())
@@ -74,11 +73,11 @@ func (c *Check) String() string {
 type Terms struct {
 	Interval, Timeout                  time.Duration
 	FailureThreshold, SuccessThreshold int
-	// Expected lists the HTTP status codes of a target that works, with commas.
+	// Expected lists the HTTP status codes of a working target, separated by commas.
 	Expected string
 }
 
-// Text says the terms in words, such as "every 30s, down after 5 failures, up after 1 success".
+// Text describes the terms, such as "every 30s, down after 5 failures, up after 1 success".
 func (t *Terms) Text() string {
 	text := fmt.Sprintf("every %s, down after %s, up after %s",
 		short(t.Interval), times(t.FailureThreshold, "failure", "failures"), times(t.SuccessThreshold, "success", "successes"))
@@ -91,7 +90,7 @@ func (t *Terms) Text() string {
 	return text
 }
 
-// short returns a duration without what is zero at its end.
+// short formats a duration without trailing zero units.
 func short(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -102,7 +101,7 @@ func short(d time.Duration) string {
 	return text
 }
 
-// times returns a count with the word that fits it.
+// times returns a count with its noun.
 func times(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one
@@ -110,36 +109,34 @@ func times(n int, one, more string) string {
 	return fmt.Sprint(n, " ", more)
 }
 
-// Target is one check with its terms and what it has found. It is immutable but
-// for its cell.
+// Target is one check with its terms and its result. It is immutable except for its cell.
 type Target struct {
 	Check
 	Terms
 	// Values are the additional headers. They are secret.
 	Values []Header
-	// Missing is set where there should be headers and are none.
+	// Missing is true if there should be headers, but are none.
 	Missing bool
 	Cell    *Cell
 }
 
-// Header is one additional header of an HTTP check. Printing it does not tell its
-// value.
+// Header is one additional header of an HTTP check. Printing it does not show its value.
 type Header struct {
 	Name  string
 	Value string `json:"-"`
 }
 
-// Format implements fmt.Formatter for all verbs but %p and %w.
+// Format implements fmt.Formatter for all verbs except %p and %w.
 func (h Header) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "%s: (not shown)", h.Name)
 }
 
-// longestKey is how long a key is at the most: a path and codes may have thousands of
-// characters, and there are as many keys as targets.
+// longestKey bounds a key: a path and codes may have thousands of characters, and there are as many
+// keys as targets.
 const longestKey = 200
 
-// Key returns the text under which a target with this check and these terms is
-// known. Other targets have other keys, but for a collision of SHA-256.
+// Key returns the key of a target with this check and these terms. Other targets have other keys,
+// barring a collision of SHA-256.
 func (t *Target) Key() string {
 	key := fmt.Sprintf("%s\n%v %v %d %d %s", t.Check.String(), t.Interval, t.Timeout, t.FailureThreshold, t.SuccessThreshold, t.Expected)
 	if len(key) <= longestKey {
@@ -154,13 +151,12 @@ func (t *Target) SameHeaders(o *Target) bool {
 	return t.Missing == o.Missing && slices.Equal(t.Values, o.Values)
 }
 
-// expects reports whether an HTTP status is that of a target that works.
+// expects reports whether an HTTP status is that of a working target.
 func (t *Terms) expects(status int) bool {
 	return slices.Contains(strings.Split(t.Expected, ","), strconv.Itoa(status))
 }
 
-// delay returns the time from the beginning of a check to that of the next. at
-// is from -1 to 1 (rule 4.3).
+// delay returns the time from the start of a check to the next. at is from -1 to 1 (rule 4.3).
 func (t *Terms) delay(w Word, at float64) time.Duration {
 	d := min(max(t.Interval, leastInterval), mostInterval)
 	if w.Undecided() || !w.Checked() && w.Reason() != Forbidden || w.Reason().verdict() == noEvidence {
@@ -169,8 +165,7 @@ func (t *Terms) delay(w Word, at float64) time.Duration {
 	return time.Duration(float64(d) * (1 + jitter*at))
 }
 
-// rate returns how many checks the terms come to in a second at the most, while
-// nothing is decided.
+// rate returns the maximum number of checks a second under the terms, while nothing is decided.
 func (t *Terms) rate() float64 {
 	return 1 / min(max(t.Interval, leastInterval), hurry).Seconds()
 }

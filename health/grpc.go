@@ -13,8 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// grpcPrefix is the length of what precedes a message: whether it is compressed, and
-// how long it is.
+// grpcPrefix is the length of what precedes a message: its compression flag and its length.
 const grpcPrefix = 5
 
 // grpc asks the health service of the server at to (grpc.health.v1) for the
@@ -41,7 +40,7 @@ func (c *connector) grpc(ctx context.Context, t *Target, to string) Outcome {
 	})
 }
 
-// grpcReason returns what an answer of the health service means.
+// grpcReason interprets an answer of the health service.
 func grpcReason(resp *http.Response, body []byte) Reason {
 	// Codes: https://github.com/grpc/grpc/blob/master/doc/statuscodes.md.
 	switch code := cmp.Or(resp.Trailer.Get("Grpc-Status"), resp.Header.Get("Grpc-Status")); {

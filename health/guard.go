@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// Guard says where checks may go (rule 4.9). The zero Guard forbids what nobody
-// publishes: loopback, link-local, unspecified and multicast addresses.
+// Guard says where checks may go (rule 4.9). The zero Guard forbids addresses that nobody
+// publishes: loopback, link-local, unspecified and multicast ones.
 type Guard struct {
-	// Allow opens addresses that are forbidden otherwise.
+	// Allow permits addresses that are forbidden otherwise.
 	Allow []netip.Prefix
-	// Deny forbids more, such as the API server. Allow goes before it.
+	// Deny forbids more, such as the API server. Allow overrides it.
 	Deny []netip.Prefix
-	// DenyHosts are names whose addresses are forbidden too, such as the API
-	// server's. A Prober looks them up when it begins to run, and from then on
-	// every minute.
+	// DenyHosts are names whose addresses are forbidden too, such as the API server's. A Prober
+	// resolves them when it starts, and then every minute.
 	DenyHosts []string
 	// own are this machine's own addresses; nil for none.
 	own *ownAddresses
@@ -25,16 +24,16 @@ type Guard struct {
 	hosts *hostAddresses
 }
 
-// NotHere returns g with this machine's own addresses forbidden too.
+// NotHere returns g with this machine's own addresses also forbidden.
 func (g Guard) NotHere() Guard {
 	g.own = &ownAddresses{find: net.InterfaceAddrs}
 	return g
 }
 
-// DefaultDeny is forbidden whatever Deny says: loopback, link-local, unspecified and
-// multicast addresses, the metadata services of clouds, which are link-local or one
-// of a few others, and forms of IPv6 that lead to an IPv4 address that they do not
-// show: NAT64 with a prefix of the network's own (RFC 8215), Teredo (RFC 4380).
+// DefaultDeny is always forbidden, besides Deny: loopback, link-local, unspecified and multicast
+// addresses, the metadata services of clouds, which are link-local or one of a few others, and
+// forms of IPv6 that lead to a hidden IPv4 address: NAT64 with a network's own prefix (RFC 8215),
+// Teredo (RFC 4380).
 var DefaultDeny = func() []netip.Prefix {
 	var list []netip.Prefix
 	for _, p := range []string{
@@ -55,14 +54,14 @@ func (g *Guard) Allows(addr netip.Addr, port uint16) bool { return g.permits(add
 // PortAllowed reports whether checks may go to a port.
 func PortAllowed(port uint16) bool { return port == 80 || port == 443 || port >= 1024 && port <= 49151 }
 
-// permits returns Good where a check may go to addr and port, Forbidden where it
-// may not, and what is in the way of knowing that otherwise.
+// permits returns Good if a check may go to addr and port, Forbidden if it may not, else why that
+// cannot be known.
 func (g *Guard) permits(addr netip.Addr, port uint16) Reason {
 	if !PortAllowed(port) {
 		return Forbidden
 	}
 	addr = addr.WithZone("").Unmap()
-	// Neither where the packets are sent to nor where they end up may be forbidden.
+	// Both where packets are sent and where they end up must be permitted.
 	for _, form := range Forms(addr) {
 		if r := g.permit(form); r != Good {
 			return r
@@ -94,9 +93,8 @@ func contains(list []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// Forms of IPv6 that carry an IPv4 address, which is where packets end up: NAT64
-// (RFC 6052 §2.1), 6to4 (RFC 3056 §2), IPv4-compatible (RFC 4291 §2.5.5.1) and
-// IPv4-translated addresses (RFC 2765 §2.1).
+// Forms of IPv6 with an embedded IPv4 address, where packets end up: NAT64 (RFC 6052 §2.1), 6to4
+// (RFC 3056 §2), IPv4-compatible (RFC 4291 §2.5.5.1) and IPv4-translated addresses (RFC 2765 §2.1).
 var (
 	nat64      = netip.MustParsePrefix("64:ff9b::/96")
 	translated = netip.MustParsePrefix("::ffff:0:0:0/96")
@@ -104,8 +102,7 @@ var (
 	compatible = netip.MustParsePrefix("::/96")
 )
 
-// Forms returns addr, and where packets to it end up, if that is another address:
-// one of IPv4 that addr carries.
+// Forms returns addr and, if it embeds an IPv4 address, where packets to it end up.
 func Forms(addr netip.Addr) []netip.Addr {
 	addr = addr.WithZone("").Unmap()
 	if inner := unwrap(addr); inner != addr {
@@ -114,7 +111,7 @@ func Forms(addr netip.Addr) []netip.Addr {
 	return []netip.Addr{addr}
 }
 
-// unwrap returns the address that packets to addr end up at.
+// unwrap returns the address where packets to addr end up.
 func unwrap(addr netip.Addr) netip.Addr {
 	addr = addr.WithZone("").Unmap()
 	if !addr.Is6() {
@@ -137,14 +134,13 @@ type ownAddresses struct {
 	mu    sync.Mutex
 	asked time.Time
 	all   []netip.Prefix
-	known bool // they have been found out once
+	known bool // they were found once
 }
 
 const ownRefresh = time.Minute
 
-// permit returns Forbidden for an address of this machine. Where the addresses
-// cannot be found out, the last ones count; where there are none, such as for
-// want of a file descriptor, no check can begin.
+// permit returns Forbidden for an address of this machine. If the addresses cannot be found, the
+// last ones count; without any, for example for lack of a file descriptor, no check can begin.
 func (o *ownAddresses) permit(addr netip.Addr) Reason {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -160,7 +156,7 @@ func (o *ownAddresses) permit(addr netip.Addr) Reason {
 	return Good
 }
 
-// ask looks the addresses up. The caller holds mu.
+// ask looks up the addresses. The caller holds mu.
 func (o *ownAddresses) ask() {
 	o.asked = time.Now()
 	found, err := o.find()

@@ -10,14 +10,13 @@ import (
 // maxAddresses is how many addresses of one hostname are tried in one check.
 const maxAddresses = 16
 
-// stagger is how long an address may keep the next one waiting: most servers
-// that work have answered by then.
+// stagger is how long an address may delay the next one: most working servers have answered by
+// then.
 const stagger = 300 * time.Millisecond
 
-// anyOf checks the target at the addresses of its hostname. One good address is
-// enough (rule 4.3), also behind one that swallows everything: the next one is
-// tried when one has failed or has taken a while. Else the address that says
-// most counts.
+// anyOf checks the target at its hostname's addresses. One good address is enough (rule 4.3), even
+// after one that drops all packets: the next one is tried once one fails or takes a while.
+// Otherwise the address with the most significant result counts.
 func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Outcome {
 	if len(addrs) == 1 {
 		return c.at(ctx, t, addrs[0])
@@ -26,14 +25,14 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 	ctx, cancel := context.WithCancel(ctx)
 	var attempts sync.WaitGroup
 	outcomes := make(chan Outcome, len(addrs))
-	held := 1 // connections that this check may have
+	held := 1 // connections reserved for this check
 	defer func() {
-		attempts.Wait() // they have ended before others begin
+		attempts.Wait() // they must end before others begin
 		c.less(held - 1)
 	}()
 	defer cancel()
 	worst := Outcome{Reason: Forbidden}
-	short := false // of connections: an address had to wait for another to end
+	short := false // an address had to wait for another's connection
 	over := ctx.Done()
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -51,7 +50,7 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 		case <-over:
 			over = nil
 			if short && begun < len(addrs) {
-				worst = Outcome{Reason: LocalTrouble} // the others may be good ones
+				worst = Outcome{Reason: LocalTrouble} // the others may be good
 			}
 			addrs = addrs[:begun]
 		case <-next.C:
@@ -75,10 +74,9 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 	return worst
 }
 
-// rank returns how much a reason counts beside those of a hostname's other addresses:
-// what this machine lacks goes before failures, for the address that it could not try
-// may be a good one. That an address has no route from here, or must not be probed,
-// says nothing about the others.
+// rank returns how much a reason counts beside those of a hostname's other addresses: local trouble
+// comes before failures, because the address not tried may be good. An address that has no route
+// from here, or must not be probed, says nothing about the others.
 func (r Reason) rank() int {
 	switch {
 	case r == NoRoute:
@@ -91,8 +89,8 @@ func (r Reason) rank() int {
 	return 1
 }
 
-// pause returns how long one of n addresses may keep the next one waiting. All
-// have begun after half of the check's time.
+// pause returns how long one of n addresses may delay the next. All have begun after half of the
+// check's time.
 func (c *connector) pause(ctx context.Context, n int) time.Duration {
 	end, ok := ctx.Deadline()
 	if !ok {

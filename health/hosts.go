@@ -10,16 +10,15 @@ import (
 	"time"
 )
 
-// hostAddresses are the addresses of hosts that no check may go to. A Prober
-// looks them up while it runs; checks only read them. Any number of goroutines
-// may use it.
+// hostAddresses are the addresses of hosts that no check may go to. A Prober resolves them while it
+// runs; checks only read them. Any number of goroutines may use it.
 type hostAddresses struct {
-	// lookup resolves a name in the way of this machine's other programs, search
-	// list and all: that is how the API server is found. network is ip4 or ip6.
+	// lookup resolves a name like this machine's other programs, with the search list: that finds
+	// the API server. network is ip4 or ip6.
 	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 
 	mu    sync.Mutex
-	began time.Time // when they were asked for first; zero for not yet
+	began time.Time // of the first look-up; zero before it
 	hosts map[string]*hostKnown
 	fixed map[netip.Addr]bool // of those that have come later: the addresses
 	woken chan struct{}       // one place: there are new ones
@@ -27,13 +26,12 @@ type hostAddresses struct {
 
 // hostKnown is what is known of a host.
 type hostKnown struct {
-	later    bool // it has come while checks run: it keeps no check waiting
+	later    bool // added while checks run: no check waits for it
 	seen     map[netip.Addr]seenAddress
-	answered [len(hostNetworks)]bool // a look-up has said what there is, or that there is nothing
+	answered [len(hostNetworks)]bool // a look-up has returned addresses, or that there are none
 }
 
-// seenAddress is when a look-up had an address last, and which of hostNetworks that
-// was in.
+// seenAddress is when a look-up last returned an address, and in which of hostNetworks.
 type seenAddress struct {
 	at      time.Time
 	network int
@@ -44,8 +42,7 @@ func (h *hostKnown) known() bool {
 	return len(h.seen) > 0 && !slices.Contains(h.answered[:], false)
 }
 
-// hostNetworks are looked up each for itself: our resolver may fail for one of them,
-// whose last addresses count then.
+// hostNetworks are looked up separately: if our resolver fails for one, its last addresses count.
 var hostNetworks = [...]string{"ip4", "ip6"}
 
 const (
@@ -53,11 +50,11 @@ const (
 	hostRetry   = 5 * time.Second // while no address of a host is known
 	hostTimeout = 5 * time.Second // for one lookup
 	hostHead    = 2 * time.Second // by which the first lookup may delay the first check
-	// hostMemory is how long an address counts after a look-up had it last: of a name
-	// with many addresses each answer may hold others.
+	// hostMemory is how long an address counts after a look-up last returned it: of a name with
+	// many addresses, each answer may have others.
 	hostMemory = time.Hour
-	// hostGrace is how long checks wait for the first lookup of each host. A name
-	// that never resolves must not keep all targets unchecked for ever.
+	// hostGrace is how long checks wait for the first look-up of each host. A name that never
+	// resolves must not block all checks for ever.
 	hostGrace = 30 * time.Second
 )
 
@@ -70,8 +67,8 @@ func newHostAddresses(names []string) *hostAddresses {
 	return h
 }
 
-// permit returns Forbidden for an address of one of the hosts, and
-// ResolverFailed while one of them is not known and may yet be.
+// permit returns Forbidden for an address of one of the hosts, and ResolverFailed while a host's
+// addresses are unknown and may yet be found.
 func (h *hostAddresses) permit(addr netip.Addr) Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,7 +88,7 @@ func (h *hostAddresses) permit(addr netip.Addr) Reason {
 	return Good
 }
 
-// setLater replaces the hosts that have come while checks run, names or addresses.
+// setLater replaces the hosts added while checks run, names or addresses.
 func (h *hostAddresses) setLater(hosts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -122,8 +119,8 @@ func (h *hostAddresses) setLater(hosts []string) {
 	}
 }
 
-// watch keeps the addresses up to date until ctx ends. It returns when the checks
-// may begin; all is done when it has ended.
+// watch keeps the addresses up to date until ctx ends. It returns when checks may begin; all is
+// done when it has ended.
 func (h *hostAddresses) watch(ctx context.Context, all *sync.WaitGroup) {
 	h.mu.Lock()
 	h.began = time.Now()
@@ -139,8 +136,7 @@ func (h *hostAddresses) watch(ctx context.Context, all *sync.WaitGroup) {
 	}
 }
 
-// keep looks the hosts up again and again, and closes first after the first
-// time.
+// keep looks up the hosts repeatedly, and closes first after the first time.
 func (h *hostAddresses) keep(ctx context.Context, first chan struct{}) {
 	for ctx.Err() == nil {
 		wait := hostRefresh
@@ -159,7 +155,7 @@ func (h *hostAddresses) keep(ctx context.Context, first chan struct{}) {
 	}
 }
 
-// refresh looks all hosts up, and reports whether the addresses of each are known.
+// refresh looks up all hosts, and reports whether the addresses of each are known.
 func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	ctx, cancel := context.WithTimeout(ctx, hostTimeout)
 	defer cancel()
@@ -186,21 +182,21 @@ func (h *hostAddresses) refresh(ctx context.Context) (known bool) {
 	return true
 }
 
-// note takes in what the look-up of a host in one of hostNetworks has come to. The
-// last addresses count for a while; where a look-up fails, for as long as that.
+// note records the result of looking up a host in one of hostNetworks. The last addresses count for
+// a while; if look-ups fail, for as long as they do.
 func (h *hostAddresses) note(name string, network int, found []netip.Addr, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	host, now := h.hosts[name], time.Now()
 	if host == nil {
-		return // it has gone meanwhile
+		return // the host was removed meanwhile
 	}
 	if err != nil && reasonOfLookup(err) != NoSuchHost {
 		return
 	}
 	host.answered[network] = true
 	if len(found) == 0 {
-		return // a name that has lost its addresses is more likely to be a mistake
+		return // a name without addresses any more is more likely a mistake
 	}
 	for _, addr := range found {
 		for _, form := range Forms(addr) {

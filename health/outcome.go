@@ -14,21 +14,21 @@ import (
 	"syscall"
 )
 
-// Outcome is how one check has ended.
+// Outcome is the result of one check.
 type Outcome struct {
 	Reason Reason
-	// Status is the HTTP status, 0 where there was none.
+	// Status is the HTTP status, 0 for none.
 	Status int
 }
 
-// Reason says why a check did not succeed. The list is fixed: no word of a peer,
-// and none of a Secret, gets into a log, a status or a metric (rule 4.8).
+// Reason says why a check did not succeed. The list is fixed: no text of a peer, or of a Secret,
+// gets into a log, a status or a metric (rule 4.8).
 type Reason uint8
 
 // The reasons. The zero Reason is success.
 const (
 	Good Reason = iota
-	// What speaks against the target.
+	// Evidence against the target.
 	StatusCode        // an HTTP status that is not expected
 	ConnectionRefused // nobody listens
 	HostUnreachable   // nobody has the address on its network
@@ -40,14 +40,14 @@ const (
 	NotServing        // the gRPC service says so
 	UnknownService    // the gRPC server does not know the service, or health checks
 	NoSuchHost        // the hostname has no address
-	// What is no evidence (rule 4.4).
+	// No evidence (rule 4.4).
 	NoRoute         // there is no way to the address from here
 	LocalTrouble    // this machine lacks a port, a file descriptor, memory or CPU time
 	ResolverFailed  // our resolver does not answer, or so late that the target has no time left
 	NoRoots         // this machine has no root certificates to verify one with
 	HeadersNotFound // the Secret with the headers cannot be used
 	Interrupted     // the prober ended
-	// What makes the target count as one that nobody checks (rule 4.9).
+	// The target counts as unchecked (rule 4.9).
 	Forbidden
 	numReasons
 )
@@ -85,13 +85,13 @@ func (r Reason) verdict() verdict {
 	return unchecked
 }
 
-// Result is the word for the outcome in metrics: success, failure or, where the
-// target has nothing to do with it, none.
+// Result is the outcome's word in metrics: success, failure or, if the target is not the cause,
+// none.
 func (o Outcome) Result() string {
 	return [...]string{"success", "failure", "none", "none"}[o.Reason.verdict()]
 }
 
-// reasonOf returns what an error of a connection means. ctx is that of the check.
+// reasonOf interprets an error of a connection. ctx is the check's.
 func reasonOf(ctx context.Context, err error) Reason {
 	var dnsErr *net.DNSError
 	var invalid x509.CertificateInvalidError
@@ -116,8 +116,8 @@ func reasonOf(ctx context.Context, err error) Reason {
 	case isErrno(err, syscall.ECONNREFUSED):
 		return ConnectionRefused
 	case isErrno(err, syscall.EHOSTUNREACH, syscall.EHOSTDOWN):
-		// Our network has a way, and the last router on it, or this machine where
-		// it is the last, finds nobody there: a dead host on our own link ends so.
+		// Our network has a route, but the last router on it, which may be this machine, finds no
+		// such host: a dead host on our own link.
 		return HostUnreachable
 	case errors.As(err, &roots), errors.As(err, &unknown) && noRootsHere():
 		return NoRoots
@@ -135,18 +135,18 @@ func reasonOf(ctx context.Context, err error) Reason {
 	return BadAnswer
 }
 
-// reasonOfLookup returns what an error of our resolver means.
+// reasonOfLookup interprets an error of our resolver.
 func reasonOfLookup(err error) Reason {
 	var dnsErr *net.DNSError
-	var family *net.AddrError // it has addresses of another family alone, in the file of hosts
+	var family *net.AddrError // only addresses of another family, in the hosts file
 	if errors.As(err, &dnsErr) && dnsErr.IsNotFound || errors.As(err, &family) {
 		return NoSuchHost
 	}
 	return ResolverFailed
 }
 
-// noRootsHere reports whether this machine has no root certificates at all, as a
-// minimal image may: what cannot be verified says nothing about anybody then.
+// noRootsHere reports whether this machine has no root certificates at all, as in a minimal image:
+// then failed verification is no evidence.
 var noRootsHere = sync.OnceValue(func() bool {
 	pool, err := x509.SystemCertPool()
 	return err != nil || pool.Equal(x509.NewCertPool())

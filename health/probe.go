@@ -14,13 +14,12 @@ type connector struct {
 	guard   Guard
 	dialer  net.Dialer
 	stagger time.Duration
-	// resolver is our own: that of the C library would go on in a thread after
-	// ctx has ended.
+	// resolver is Go's own: the C library's would continue in a thread after ctx ends.
 	resolver net.Resolver
 	// lookup resolves hostnames.
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// more reports whether a check may have another connection beside its first, less
-	// gives so many back.
+	// more reports whether a check may have another connection beside its first; less returns
+	// connections.
 	more func() bool
 	less func(n int)
 }
@@ -35,9 +34,8 @@ func newConnector(guard Guard) *connector {
 	return c
 }
 
-// resolve returns the addresses of a hostname, those of both families in turn. It
-// fails where none is found, and has not found that there is none where the resolver
-// fails for one family.
+// resolve returns the addresses of a hostname, alternating between families. It fails if it finds
+// none; if the resolver fails for one family, that is not proof that there is none.
 func (c *connector) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	var found [len(hostNetworks)][]netip.Addr
 	var failed [len(hostNetworks)]error
@@ -103,7 +101,7 @@ func (t *Terms) timeout() time.Duration {
 	return t.Timeout
 }
 
-// defaultTimeout holds where the terms have none (rule 4.2).
+// defaultTimeout is for terms without a timeout (rule 4.2).
 const defaultTimeout = 5 * time.Second
 
 // at checks the target at one of its addresses.

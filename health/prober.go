@@ -13,48 +13,44 @@ import (
 // Options are what a Prober needs besides its targets.
 type Options struct {
 	Guard Guard
-	// Concurrent is how many connections checks have at one time; 0 for
-	// DefaultConcurrent, or for a third of this process's file descriptors where that
-	// is less.
+	// Concurrent bounds the simultaneous connections of checks; 0 means DefaultConcurrent, or a
+	// third of this process's file descriptors if that is less.
 	Concurrent int
-	// Changed is called when what is known of a target has changed: its state, or
-	// why it has it, the HTTP status included. It is called by many goroutines, and must not wait. nil for
-	// nobody.
+	// Changed is called when a target's state, or its reason including the HTTP status, has changed. Many goroutines call it, and it must
+	// not wait. nil for none.
 	Changed func(t *Target, before, after Word)
-	// Ended is called for each check with how long it took. The same holds for
-	// it.
+	// Ended is called after each check with its duration, under the same conditions.
 	Ended func(t *Target, o Outcome, took time.Duration)
 }
 
-// DefaultConcurrent bounds the memory that checks take which nobody answers: some 15 KiB
-// each until they are connected, and up to 40 KiB then, most of it with HTTP/2.
+// DefaultConcurrent bounds the memory of unanswered checks: some 15 KiB each until they are
+// connected, then up to 40 KiB, mostly with HTTP/2.
 const DefaultConcurrent = 8192
 
 const (
-	spread = time.Second // over which first checks are spread, unless they are many (rule 4.3)
-	// firstRate is how many first checks begin in a second at most: with the costliest,
-	// TLS handshakes, more than that starve each other until they fail.
+	spread = time.Second // of first checks, unless there are many (rule 4.3)
+	// firstRate bounds the first checks a second: more of the most expensive, TLS handshakes,
+	// starve each other until they fail.
 	firstRate = 2500
-	// paces is how many parts of a second are made up for at once.
+	// paces is how many parts of a second are caught up at once.
 	paces = 20
-	// starved is by how much a check may outlast its timeout before that says more
-	// about this machine than about the target.
+	// starved is how far a check may exceed its timeout before that says more about this machine
+	// than about the target.
 	starved = 500 * time.Millisecond
-	hurry   = 10 * time.Second // the most between two checks until a state is decided
-	// What no policy goes below or beyond, so that no terms at all make a prober
-	// run without a pause.
+	hurry   = 10 * time.Second // at most between two checks until a state is decided
+	// Bounds that no policy can exceed, so that no terms make a prober run without a pause.
 	leastInterval = time.Second
 	mostInterval  = 366 * 24 * time.Hour
-	jitter        = 0.1       // how much an interval is more or less than its length
-	nothing       = time.Hour // between two looks at a queue without anything in it
+	jitter        = 0.1       // relative deviation from an interval
+	nothing       = time.Hour // between two looks at an empty queue
 	capacity      = 1 << 10   // of the queue, to begin with
 )
 
-// Prober checks targets and writes what it finds into their cells. Its methods
-// may be called by any number of goroutines.
+// Prober checks targets and writes the results into their cells. Any number of goroutines may call
+// its methods.
 type Prober struct {
 	opts Options
-	// run does one check; tests of the schedule have their own.
+	// run does one check; tests of the schedule replace it.
 	run   func(context.Context, *Target) Outcome
 	hosts *hostAddresses // where no check may go
 	wake  chan struct{}  // one place: look at the queue
@@ -62,10 +58,10 @@ type Prober struct {
 	mu        sync.Mutex // guards what follows
 	schedules map[string]*schedule
 	queue     queue
-	running   int     // connections, of which every check has one
-	firsts    int     // targets of which nothing is known yet
-	rate      float64 // checks in a second that the terms of all targets come to
-	// credit is how many checks may begin at once, as of the time at.
+	running   int     // connections; every check has one
+	firsts    int     // targets without any result yet
+	rate      float64 // checks a second under the terms of all targets
+	// credit is how many checks may begin at once, at the time at.
 	credit float64
 	at     time.Time
 	fresh  int // schedules that are fresh
@@ -76,25 +72,24 @@ type schedule struct {
 	key    string
 	target *Target
 	due    time.Time
-	place  int       // in the queue; -1 while it is not there
+	place  int       // in the queue; -1 outside of it
 	busy   bool      // a check runs
-	gone   bool      // and busy: the end of the check takes it out of the map
-	ended  bool      // a check has ended, of this prober or of one before
+	gone   bool      // gone while busy: the end of the check removes it from the map
+	ended  bool      // a check has ended, of this prober or an earlier one
 	last   time.Time // when the last check of this prober ended; zero for none
-	since  uint32    // when a check of this prober has found another state, in Unix seconds; 0 for never
+	since  uint32    // when a check of this prober changed the state, in Unix seconds; 0 for never
 	fresh  bool      // no check of this prober, or with these headers, has begun
-	again  bool      // due holds for the time after the check that runs
+	again  bool      // due is for the time after the running check
 }
 
-// of reports whether what a check of t has found is about the schedule's target.
+// of reports whether the result of a check of t is about the schedule's target.
 func (e *schedule) of(t *Target) bool { return !e.gone && e.target.Cell == t.Cell }
 
 // NewProber returns a Prober without targets.
 func NewProber(opts Options) *Prober {
 	if opts.Concurrent <= 0 {
-		// A third of the file descriptors stays free: whoever answers queries and
-		// watches the API server needs some, also while no target answers. To look a
-		// hostname up takes two.
+		// A third of the file descriptors stays free: answering queries and watching the API server
+		// take some, even while no target answers. Resolving a hostname takes two.
 		opts.Concurrent = max(1, min(DefaultConcurrent, descriptors()/3))
 	}
 	c := newConnector(opts.Guard)
@@ -106,8 +101,8 @@ func NewProber(opts Options) *Prober {
 	return p
 }
 
-// more reports whether a check may have one more connection than its first. Who is
-// told so says less afterwards.
+// more reports whether a check may have one more connection than its first. The caller returns it
+// with less.
 func (p *Prober) more() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +113,7 @@ func (p *Prober) more() bool {
 	return true
 }
 
-// less gives n connections back.
+// less returns n connections.
 func (p *Prober) less(n int) {
 	p.mu.Lock()
 	p.running -= n
@@ -132,8 +127,8 @@ type Targets interface {
 	All() iter.Seq2[string, *Target]
 }
 
-// Follow makes all what is checked. changed are the keys that differ from the
-// last time; nil stands for any.
+// Follow sets the targets to check. changed are the keys that differ from the last time; nil means
+// any.
 func (p *Prober) Follow(all Targets, changed []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,18 +163,18 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 		p.enter(e, t, now)
 	case !e.gone && e.target == t:
 		return
-	case e.of(t): // with other headers: they are to be tried soon
+	case e.of(t): // with other headers, to be tried soon
 		p.rate += t.rate() - e.target.rate()
 		e.target = t
 		if due := p.soon(e, now); e.busy || due.Before(e.due) {
 			e.due = due
 		}
-	default: // it has gone, and comes back as another
+	default: // the old one is gone, and this is another
 		p.leave(e)
 		p.enter(e, t, now)
 	}
 	switch {
-	case e.busy: // one check of a target at a time
+	case e.busy: // only one check of a target at a time
 		e.again = true
 	case e.place < 0:
 		heap.Push(&p.queue, e)
@@ -192,7 +187,7 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 func (p *Prober) enter(e *schedule, t *Target, now time.Time) {
 	w := t.Cell.Load()
 	e.target, e.gone, e.ended, e.last, e.since = t, false, w.Checked(), time.Time{}, 0
-	// What is known from before may have changed since: nothing is put off.
+	// Knowledge from before may be outdated: nothing is delayed.
 	e.due = p.soon(e, now)
 	p.rate += t.rate()
 	if !e.ended {
@@ -200,7 +195,7 @@ func (p *Prober) enter(e *schedule, t *Target, now time.Time) {
 	}
 }
 
-// leave parts the schedule from its target.
+// leave separates the schedule from its target.
 func (p *Prober) leave(e *schedule) {
 	if !e.gone {
 		p.rate -= e.target.rate()
@@ -246,8 +241,8 @@ func (p *Prober) Settled() bool {
 	return p.firsts == 0
 }
 
-// LastCheck returns when the last check of the target of that key ended; zero where none of
-// this prober has.
+// LastCheck returns when the last check of the target with that key ended; zero if this prober has
+// not checked it.
 func (p *Prober) LastCheck(key string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,7 +252,7 @@ func (p *Prober) LastCheck(key string) time.Time {
 	return time.Time{}
 }
 
-// Since returns since when the target of that key is in its state; zero where that is longer than this prober knows.
+// Since returns since when the target with that key is in its state; zero if longer than this prober knows.
 func (p *Prober) Since(key string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -267,19 +262,18 @@ func (p *Prober) Since(key string) time.Time {
 	return time.Time{}
 }
 
-// Deny forbids checks of more servers, by their names or addresses, such as those of API
-// servers that are found while checks run. They take the place of those of the call before.
-// A name is looked up at once, and then as those of Guard.DenyHosts are; no check waits for
-// that. Any number of goroutines may call it.
+// Deny forbids checks of more servers, by name or address, such as API servers found while checks
+// run. They replace those of the last call. A name is looked up at once, and then like those of
+// Guard.DenyHosts; no check waits for that. Any number of goroutines may call it.
 func (p *Prober) Deny(hosts []string) { p.hosts.setLater(hosts) }
 
-// Run checks targets until ctx ends, and returns when the last check has. It runs
-// once at a time.
+// Run checks targets until ctx ends, and returns when the last check has ended. Only one Run at a
+// time.
 func (p *Prober) Run(ctx context.Context) {
 	var checks sync.WaitGroup
 	defer checks.Wait()
-	// The system's root certificates are read once in the life of a process. Read
-	// now, they are not missing for good where file descriptors are short later.
+	// A process reads the system's root certificates once. Read now, they are not lost for good if
+	// file descriptors are short later.
 	_, _ = x509.SystemCertPool()
 	p.hosts.watch(ctx, &checks)
 	timer := time.NewTimer(nothing)
@@ -295,8 +289,7 @@ func (p *Prober) Run(ctx context.Context) {
 	}
 }
 
-// begin begins the checks that are due, and returns how long there is nothing
-// more to do.
+// begin begins the checks that are due, and returns how long to wait for the next.
 func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -319,8 +312,7 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 	return nothing // the end of a check rings
 }
 
-// Overdue returns by how much the check that has waited longest is past its time, 0
-// for none.
+// Overdue returns how late the check that has waited longest is, 0 for none.
 func (p *Prober) Overdue() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -330,14 +322,14 @@ func (p *Prober) Overdue() time.Duration {
 	return max(0, time.Since(p.queue[0].due))
 }
 
-// check runs one check of a schedule's target, and plans the next.
+// check runs one check of a schedule's target, and schedules the next.
 func (p *Prober) check(ctx context.Context, e *schedule, t *Target, began time.Time) {
 	o := p.run(ctx, t)
 	took := time.Since(began)
 	if o.Reason == Timeout && took > t.timeout()+starved {
-		o.Reason = LocalTrouble // the goroutine got no CPU to be in time with
+		o.Reason = LocalTrouble // the goroutine got no CPU time to be on time
 	}
-	ended := ctx.Err() == nil // else it was broken off, whatever o says
+	ended := ctx.Err() == nil // otherwise it was cancelled, whatever o says
 	if ended {
 		if p.opts.Ended != nil {
 			p.opts.Ended(t, o, took)
@@ -363,7 +355,7 @@ func (p *Prober) check(ctx context.Context, e *schedule, t *Target, began time.T
 	if e.again {
 		e.again = false
 		if now := time.Now(); e.due.Before(now) {
-			e.due = now // it is the check that ran which kept it waiting
+			e.due = now // the check that ran delayed it
 		}
 	} else {
 		e.due = began.Add(e.target.delay(e.target.Cell.Load(), 2*rand.Float64()-1))
@@ -374,9 +366,9 @@ func (p *Prober) check(ctx context.Context, e *schedule, t *Target, began time.T
 	}
 }
 
-// observe writes what a check has found, and tells of it. A target that is gone
-// meanwhile has no cell any more that this check may write to: mu keeps Follow
-// from taking it away in between.
+// observe writes a check's result to the target's cell, and reports it. If the target has gone
+// meanwhile, this check may no longer write to its cell: mu keeps Follow from removing it in
+// between.
 func (p *Prober) observe(e *schedule, t *Target, o Outcome) {
 	p.mu.Lock()
 	if !e.of(t) || t.Cell == nil {

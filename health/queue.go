@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// pace takes one check off the credit, or returns how long there is none: checks
-// that could not begin for a while, as of a process that was stopped, do not begin all
-// at once. What comes in time is not held up: the pace is that of first checks and
-// twice that of the terms, and more. The caller holds mu.
+// pace takes one check off the credit, or returns how long there is none: checks that could not
+// begin for a while, as in a process that was stopped, do not all begin at once. Checks on time are
+// not delayed: the pace is that of first checks plus twice that of the terms, and more. The caller
+// holds mu.
 func (p *Prober) pace(now time.Time) time.Duration {
-	a := firstRate*5/4 + 2*p.rate // in a second
+	a := firstRate*5/4 + 2*p.rate // per second
 	if earned := now.Sub(p.at).Seconds() * a; p.at.IsZero() || p.credit+earned > a/paces {
 		p.credit = a / paces
 	} else {
@@ -24,18 +24,18 @@ func (p *Prober) pace(now time.Time) time.Duration {
 	return 0
 }
 
-// soon returns when to check by a schedule that is new, or as good as new: within a
-// second, unless there are very many.
+// soon returns when to check by a schedule that is new, or as good as new: within a second, unless
+// there are very many.
 func (p *Prober) soon(e *schedule, now time.Time) time.Time {
 	if !e.fresh {
 		e.fresh = true
 		p.fresh++
 	}
-	queued := max(0, p.fresh-firstRate/2) // beyond what the next second takes
+	queued := max(0, p.fresh-firstRate/2) // beyond the next second's share
 	return now.Add(time.Duration(rand.Float64()*float64(spread)) + time.Duration(queued)*time.Second/firstRate)
 }
 
-// queue is a heap of schedules by when they are due.
+// queue is a heap of schedules, ordered by due time.
 type queue []*schedule
 
 // Len implements heap.Interface.

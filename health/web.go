@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// maxBody bounds what is read of a body: the server should see that its answer was
-	// taken, and an endless body must end (rule 4.2). maxHeader bounds the header.
+	// maxBody bounds what is read of a body: the server should see that its answer was read, and an
+	// endless body must end (rule 4.2). maxHeader bounds the header.
 	maxBody   = 64 << 10
 	maxHeader = 64 << 10
-	// maxAnswer bounds all octets of a connection: a server may send endless frames of
-	// HTTP/2 that are neither header nor body.
+	// maxAnswer bounds all octets of a connection: a server may send endless HTTP/2 frames that are
+	// neither header nor body.
 	maxAnswer = maxHeader + maxBody + 64<<10
 	// bufferSize holds a usual request, or the header of a usual answer.
 	bufferSize = 1 << 10
 )
 
-// web asks for the path over HTTP, and judges by the status.
+// web requests the path over HTTP, and judges by the status.
 func (c *connector) web(ctx context.Context, t *Target, to string) Outcome {
 	req, err := t.request(ctx, http.MethodGet, t.Path, nil)
 	if err != nil {
@@ -41,8 +41,8 @@ func (c *connector) web(ctx context.Context, t *Target, to string) Outcome {
 		if !t.expects(resp.StatusCode) {
 			return Outcome{Reason: StatusCode, Status: resp.StatusCode}
 		}
-		// The status has decided: a body that breaks off changes nothing. One that takes
-		// longer than the whole check may does.
+		// The status has decided: a body that breaks off changes nothing. One that outlasts the
+		// whole check may.
 		if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody)); err != nil && ctx.Err() != nil {
 			return Outcome{Reason: reasonOf(ctx, err), Status: resp.StatusCode}
 		}
@@ -50,7 +50,7 @@ func (c *connector) web(ctx context.Context, t *Target, to string) Outcome {
 	})
 }
 
-// exchange connects, sends the request, and has the answer judged. It follows no redirect.
+// exchange connects, sends the request, and calls judge on the answer. It follows no redirect.
 func (c *connector) exchange(t *Target, to string, req *http.Request, judge func(*http.Response) Outcome) Outcome {
 	ctx := req.Context()
 	conn, http2, err := c.connect(ctx, t, to)
@@ -58,24 +58,24 @@ func (c *connector) exchange(t *Target, to string, req *http.Request, judge func
 		return Outcome{Reason: reasonOf(ctx, err)}
 	}
 	defer conn.Close()
-	// Reads and writes that the Transport does not cancel end with ctx too.
+	// Reads and writes that the Transport does not cancel also end with ctx.
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	var dialled atomic.Bool
 	dial := func(context.Context, string, string) (net.Conn, error) {
 		if dialled.Swap(true) {
-			return nil, io.ErrUnexpectedEOF // one connection for a check, whatever the server does
+			return nil, io.ErrUnexpectedEOF // one connection per check, whatever the server does
 		}
 		return conn, nil
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(!http2)
-	protocols.SetUnencryptedHTTP2(http2) // the Transport knows nothing of TLS
+	protocols.SetUnencryptedHTTP2(http2) // the Transport does not know of TLS
 	transport := &http.Transport{
 		DialContext: dial, DialTLSContext: dial, Protocols: &protocols,
 		DisableCompression: true, MaxResponseHeaderBytes: maxHeader,
 		ReadBufferSize: bufferSize, WriteBufferSize: bufferSize,
-		// With HTTP/2 the connection is to end as an idle one: net/http keeps the state
-		// of any other for five seconds.
+		// With HTTP/2 the connection should end as an idle one: net/http keeps the state of others
+		// for five seconds.
 		DisableKeepAlives: !http2,
 	}
 	defer transport.CloseIdleConnections()
@@ -108,9 +108,8 @@ func (c *connector) connect(ctx context.Context, t *Target, to string) (conn net
 	return conn, http2, nil
 }
 
-// peer is a connection that gives nothing before something was written to it: net/http
-// logs, word for word, what a server sends before it was asked (rule 4.8). It gives at
-// most left octets.
+// peer is a connection that returns nothing until something was written to it: net/http logs,
+// verbatim, what a server sends unasked (rule 4.8). It returns at most left octets.
 type peer struct {
 	net.Conn
 	once  sync.Once
@@ -118,7 +117,7 @@ type peer struct {
 	left  int
 }
 
-// errTooMuch ends an answer beyond maxAnswer.
+// errTooMuch ends an answer that exceeds maxAnswer.
 var errTooMuch = errors.New("the answer is too long")
 
 // Read implements net.Conn.
@@ -144,13 +143,12 @@ func (p *peer) Close() error {
 	return p.Conn.Close()
 }
 
-// framed is a connection with HTTP/2. It drops PRIORITY frames, and those of types that
-// RFC 9113 does not define: net/http logs a line for each, and thousands fit into one
-// answer.
+// framed is a connection with HTTP/2. It drops PRIORITY frames, and those of types that RFC 9113
+// does not define: net/http logs a line for each, and one answer can have thousands.
 type framed struct {
 	net.Conn
 	in   *bufio.Reader
-	left int // octets of the frame that is being read
+	left int // octets of the current frame
 }
 
 const (
@@ -177,8 +175,8 @@ func (f *framed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// request returns the request of a check. It fails for a path that the API server would
-// have refused.
+// request returns the request of a check. It fails for a path that the API server would have
+// refused.
 func (t *Target) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
 	scheme := "http"
 	if t.secure() {
@@ -195,8 +193,8 @@ func (t *Target) request(ctx context.Context, method, path string, body io.Reade
 	return req, nil
 }
 
-// host returns the host of the check, or else the address without its zone, which has no
-// meaning beyond this machine (RFC 6874 §4).
+// host returns the check's host, or else the address without its zone, which is meaningless outside
+// this machine (RFC 6874 §4).
 func (t *Target) host() string {
 	if t.Host != "" {
 		return t.Host
@@ -205,7 +203,7 @@ func (t *Target) host() string {
 	return host
 }
 
-// authority returns host as it stands in a URL: IPv6 in brackets (RFC 3986 §3.2.2).
+// authority returns host as in a URL: IPv6 in brackets (RFC 3986 §3.2.2).
 func (t *Target) authority() string {
 	host := t.host()
 	if strings.Contains(host, ":") {
