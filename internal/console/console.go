@@ -95,7 +95,7 @@ type Cluster struct {
 	Problem string `json:"problem,omitempty"`
 	// FromState reports whether something is answered from the state on disk.
 	FromState bool `json:"fromState,omitempty"`
-	// Written is true where this server may write back; Leader is true while it does. Writer is the host or pod that holds
+	// Written is true if this server may write back; Leader is true while it does. Writer is the host or pod that holds
 	// the Lease, as far as this server sees; "" for nobody known. Backlog is how many objects are to be looked at.
 	Written bool   `json:"written"`
 	Leader  bool   `json:"leader"`

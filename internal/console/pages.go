@@ -25,9 +25,9 @@ type page struct {
 	Title string
 	// Status is what has become of what the page is about, in a few words, for those who hear it.
 	Status string
-	Server *Server // nil where the page is about none
+	Server *Server // nil if the page is about none
 	Search string  // what the names are looked through for
-	Data   []link  // the same as JSON; nil where there is none
+	Data   []link  // the same as JSON; nil for none
 	Nav    []navItem
 	Body   any
 	code   int // 0 for 200
@@ -132,7 +132,7 @@ func navOf(path string) []navItem {
 // problem is the body of a page that says what is wrong.
 type problem struct {
 	Text string
-	// Follows is true where it may be over soon: the page follows, and becomes the one that was asked for.
+	// Follows is true if it may be over soon: the page follows, and becomes the one that was asked for.
 	Follows bool
 }
 

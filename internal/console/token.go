@@ -20,7 +20,7 @@ type Token struct {
 	looked time.Time
 	info   os.FileInfo // of the file that sum is from
 	sum    [sha256.Size]byte
-	// trouble says why the file cannot be used as it is now, and since is when that began; "" where it can.
+	// trouble says why the file cannot be used as it is now, and since is when that began; "" if it can.
 	trouble string
 	since   time.Time
 }
@@ -92,7 +92,7 @@ func (t *Token) matches(r *http.Request) bool {
 }
 
 // refresh reads the file again where it has changed, or could not be used. It returns why that cannot
-// be used, "" where it can, and reports whether that is news.
+// be used, "" if it can, and reports whether that is news.
 func (t *Token) refresh(now time.Time) (trouble string, news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +119,7 @@ func sameFile(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// problem says why the file cannot be used as it is now, and since when; "" where it can.
+// problem says why the file cannot be used as it is now, and since when; "" if it can.
 func (t *Token) problem() (string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
