@@ -28,7 +28,7 @@ type write struct {
 	ref        api.Ref
 	apiVersion string
 	// uid and version are those of the object that is meant: the API server refuses the
-	// write where it is another one, or has changed. "" where it is to be made.
+	// write where it is another one, or has changed. "" if it is to be made.
 	uid, version string
 	ownerUID     string         // of the owner that a child is written for; "" for none
 	subresource  string         // "" for the object itself
@@ -163,7 +163,7 @@ func (w *Writer) send(ctx context.Context, request func(context.Context) error) 
 var undeclaredField = regexp.MustCompile(`\.((?:spec|status)(?:\.[a-zA-Z]+)+): field not declared in schema`)
 
 // undeclared returns the path, below the given field, that the schema of the CRD that is
-// installed does not declare; ok is false where that is not what err says.
+// installed does not declare; ok is false if that is not what err says.
 func undeclared(err error, field string) (path string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code == http.StatusConflict {
@@ -256,7 +256,7 @@ func digest(value any) string {
 	return string(sum[:16])
 }
 
-// digestOf returns the digest of a value in JSON; "" where it is none.
+// digestOf returns the digest of a value in JSON; "" if it is none.
 func digestOf(data []byte) string {
 	var v any
 	if json.Unmarshal(data, &v) != nil {

@@ -29,7 +29,7 @@ type object struct {
 	labels map[string]string // of a child
 	// other is the field manager of another controller that writes its status; "" for none.
 	other string
-	// status is what form.read has returned; nil where it has none.
+	// status is what form.read has returned; nil if it has none.
 	status any
 	// settled is the digest of what was written last, where nothing has changed since: what
 	// differs even so is kept by the API server otherwise than it was written.
@@ -78,7 +78,7 @@ func (s *Cache) get(ref api.Ref) *object {
 	return s.kinds[ref.Kind][ref.Name]
 }
 
-// version returns the version in which the cluster has a kind; "" where it is not known.
+// version returns the version in which the cluster has a kind; "" if unknown.
 func (s *Cache) version(kind api.Kind) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +310,7 @@ type wireObject struct {
 	Status json.RawMessage `json:"status"`
 }
 
-// readObject reads an object of a kind that has a form; nil where it cannot be read.
+// readObject reads an object of a kind that has a form; nil if it cannot be read.
 func readObject(kind api.Kind, data []byte) *object {
 	var w wireObject
 	if err := json.Unmarshal(data, &w); err != nil || w.APIVersion == "" {

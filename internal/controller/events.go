@@ -75,7 +75,7 @@ func (s *eventSink) note(namespace string, err error) {
 }
 
 // Event tells of what has happened to an object, where this replica writes: a reason in one
-// word, and a message of its own. warning is true where somebody should look.
+// word, and a message of its own. warning is true if somebody should look.
 func (w *Writer) Event(ref api.Ref, warning bool, reason, message string) {
 	o := w.cache.get(ref)
 	if o == nil {

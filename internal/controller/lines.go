@@ -49,7 +49,7 @@ func nameOf(word string) string {
 	return name.String()
 }
 
-// ownerLine returns the line of an owner; "" where it cannot be one.
+// ownerLine returns the line of an owner; "" if it cannot be one.
 func ownerLine(key string, o api.Owner) string {
 	words := []string{wordOf(key), o.Cluster, o.Kind.String(), o.Name, noUID}
 	if o.UID != "" {

@@ -32,7 +32,7 @@ func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 	return errors.Join(err, w.lookAtStatus(ctx, says, ref))
 }
 
-// pair returns an object as it stands and what is to be said of that one; nil where either is missing: it comes, and is looked at then.
+// pair returns an object as it stands and what is to be said of that one; nil if either is missing: it comes, and is looked at then.
 func (w *Writer) pair(says Says, ref api.Ref) (*object, *Said) {
 	o, said := w.cache.get(ref), says.Of(ref)
 	if o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {

@@ -147,7 +147,7 @@ func (k *registry) take(m *corev1.ConfigMap) {
 	k.deliver(k.put(m, false))
 }
 
-// put takes in a ConfigMap, unless it is older than what is known of it. listed is true where
+// put takes in a ConfigMap, unless it is older than what is known of it. listed is true if
 // it comes from a list: after a server has been set back, versions begin anew. k is locked.
 func (k *registry) put(m *corev1.ConfigMap, listed bool) (owners, serials []string) {
 	fault := ""

@@ -32,7 +32,7 @@ type shelf[T comparable] struct {
 	write  func(string, T) string
 	read   func(line string) (string, T, error)
 	// same reports whether two values are of one object: what is kept is replaced by another's only
-	// where it may go. nil where it may always be replaced.
+	// where it may go. nil if it may always be replaced.
 	same func(a, b T) bool
 
 	volumes map[string]*volume[T] // by the ConfigMap's name
@@ -54,7 +54,7 @@ func (s *shelf[T]) copied() *shelf[T] {
 }
 
 // parse reads the lines of one ConfigMap, and returns what is wrong with the first one that
-// cannot be read; "" where all can.
+// cannot be read; "" if all can.
 func (s *shelf[T]) parse(text string) (v *volume[T], fault string) {
 	v = &volume[T]{values: make(map[string]T), size: len(text)}
 	n := 0
@@ -96,7 +96,7 @@ func (s *shelf[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fau
 	return s.put(m.Name, v), fault
 }
 
-// put takes in a ConfigMap as it is now, nil where it is gone, and returns the names of
+// put takes in a ConfigMap as it is now, nil if it is gone, and returns the names of
 // which something else is kept than before.
 func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
 	concerned := make(map[string]struct{})
@@ -169,7 +169,7 @@ func zonesFirst(a, b string) int {
 // draft is a ConfigMap as it should be.
 type draft[T comparable] struct {
 	name   string
-	old    *volume[T] // nil where it is to be made
+	old    *volume[T] // nil if it is to be made
 	values map[string]T
 }
 
@@ -280,7 +280,7 @@ func (s *shelf[T]) name(n int) string {
 	return s.prefix + "-" + strconv.Itoa(n)
 }
 
-// number returns the number of a ConfigMap; ok is false where it is not the shelf's.
+// number returns the number of a ConfigMap; ok is false if it is not the shelf's.
 func (s *shelf[T]) number(name string) (n int, ok bool) {
 	if s.bare && name == s.prefix {
 		return 0, true

@@ -18,7 +18,7 @@ import (
 
 // form is how the status of a kind looks.
 type form interface {
-	// read returns the status in JSON as far as it is ours to write; nil where it cannot
+	// read returns the status in JSON as far as it is ours to write; nil if it cannot
 	// be read.
 	read(status []byte) any
 	// make returns the status that says what there is to say. Conditions that stand there,
@@ -73,7 +73,7 @@ type gatewayStatus struct {
 // typedForm implements form for statuses of type T.
 type typedForm[T any] struct {
 	fill func(*T, *Said)
-	// conditions yields the lists of conditions, each by a key; nil where there are none.
+	// conditions yields the lists of conditions, each by a key; nil for none.
 	conditions func(*T, func(key string, list *[]metav1.Condition))
 	// settle leaves what stands there where only that differs which does not matter; nil
 	// where all does.

@@ -98,7 +98,7 @@ const (
 // about is what a part of the work begins with that concerns one object.
 const about = "object "
 
-// note keeps the state of a part, and returns the one before; full is true where there is no room
+// note keeps the state of a part, and returns the one before; full is true if there is no room
 // for it, which is said the first time.
 func (t *told) note(part string, now trouble) (before trouble, full bool) {
 	t.mu.Lock()

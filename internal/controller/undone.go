@@ -47,7 +47,7 @@ func keyOf(p *write) writtenKey {
 // errUndone says that something is not written once more for now.
 var errUndone = errors.New("another writer undoes what is written")
 
-// check returns an error where a write is to wait.
+// check returns an error if a write is to wait.
 func (u *undone) check(p *write, now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

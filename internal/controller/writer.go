@@ -61,7 +61,7 @@ type Options struct {
 	// QPS is how many requests are sent in a second, Burst how many at once.
 	QPS   float32
 	Burst int
-	// Selected is true where not all policies are read: what belongs to one that is not known
+	// Selected is true if not all policies are read: what belongs to one that is not known
 	// may be another deployment's.
 	Selected bool
 	// StatusOnly leaves out what is no status: labels, and objects of our own but for the
@@ -81,7 +81,7 @@ type Options struct {
 // Says is what there is to say of one cluster's objects, at one moment. It is immutable, and
 // any number of goroutines may ask it.
 type Says interface {
-	// Of returns what is to be said of an object; nil where it is not known, or nothing is
+	// Of returns what is to be said of an object; nil if it is not known, or nothing is
 	// to be said of it.
 	Of(ref api.Ref) *Said
 	// Objects yields the names of all objects of a kind.
@@ -106,7 +106,7 @@ type Said struct {
 	// UID and Generation are those of the object that the verdict is about.
 	UID        string
 	Generation int64
-	// Deleting is true where the object is about to go: nothing is written to it.
+	// Deleting is true if the object is about to go: nothing is written to it.
 	Deleting bool
 	// Before is, of a Zone, what its status said when the verdict was made: the serial in the
 	// verdict follows that one, and no other (rule 6.7).
@@ -135,7 +135,7 @@ type Writer struct {
 	others   others
 	events   events // mu guards its recorder
 	limit    flowcontrol.RateLimiter
-	registry *registry    // nil where nothing is kept
+	registry *registry    // nil if nothing is kept
 	requests atomic.Int64 // how many writes were sent
 
 	says atomic.Pointer[Says]
@@ -320,7 +320,7 @@ func (w *Writer) Unregistered() int {
 	return int(w.registry.unregistered.Load())
 }
 
-// leading returns the work that is to be done, nil where this replica does not write.
+// leading returns the work that is to be done, nil if this replica does not write.
 func (w *Writer) leading() *work {
 	w.mu.Lock()
 	defer w.mu.Unlock()
