@@ -55,10 +55,10 @@ const (
 type Setup struct {
 	// Space is that of the geo databases; nil for none.
 	Space *geo.Space
-	// Unlocated is true where it is known that nothing finds clients: neither databases nor a file of networks,
+	// Unlocated is true if it is known that nothing finds clients: neither databases nor a file of networks,
 	// nor another plugin.
 	Unlocated bool
-	// Guard says where health checks may go; nil where nobody knows.
+	// Guard says where health checks may go; nil if nobody knows.
 	Guard *health.Guard
 }
 
@@ -84,7 +84,7 @@ func (v *View) Check(with Setup) []Finding {
 type checker struct {
 	snapshot *records.Snapshot
 	with     Setup
-	// reachable are the codes that some network has; nil where there are no databases.
+	// reachable are the codes that some network has; nil if there are no databases.
 	reachable map[string]bool
 	// ends are those of the names that have been followed.
 	ends map[string]deadEnd

@@ -20,7 +20,7 @@ func someOf(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
-// reachableCodes returns the codes that some network of the databases has; nil where there are none.
+// reachableCodes returns the codes that some network of the databases has; nil for none.
 func reachableCodes(space *geo.Space) map[string]bool {
 	if space == nil || len(space.Places) == 0 {
 		return nil

@@ -17,7 +17,7 @@ type Reply struct {
 	Answer []dns.RR
 	// Authority has the NS records of a referral, and the SOA record of an answer without data.
 	Authority []dns.RR
-	// Subnet is true where the reply says for which client's network it is (RFC 7871).
+	// Subnet is true if the reply says for which client's network it is (RFC 7871).
 	Subnet bool
 }
 
@@ -35,7 +35,7 @@ type Comparison struct {
 	// LastError is why the last of these got none. Ended is why the comparison ended before its end.
 	LastError string `json:"lastError,omitempty"`
 	Ended     string `json:"ended,omitempty"`
-	// Blind is true where the other server has never said for which client's network an answer is.
+	// Blind is true if the other server has never said for which client's network an answer is.
 	Blind bool `json:"blind,omitempty"`
 
 	subnets bool
@@ -113,7 +113,7 @@ func CompareReply(x *records.Explanation, h *Here, r *Reply, named bool) *Compar
 	return c
 }
 
-// Add counts what came of one answer; of is nil where no client was named.
+// Add counts what came of one answer; of is nil if no client was named.
 func (c *Comparison) Add(of *Place, d *Compared) {
 	c.Asked++
 	c.subnets = c.subnets || d.subnet
@@ -148,7 +148,7 @@ func (c *Comparison) keep(of *Place, d Difference) {
 // answers that there are.
 const mostKept = 128 << 20
 
-// Full returns an error where so much differs that the comparison should end.
+// Full returns an error if so much differs that the comparison should end.
 func (c *Comparison) Full() error {
 	if c.kept < mostKept {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// why says where a difference comes from. blind is true where a client was named, and the other server's reply
+// why says where a difference comes from. blind is true if a client was named, and the other server's reply
 // is not for anybody's network.
 func (p *pair) why(kind DifferenceKind, blind bool) []string {
 	why := []string{}
@@ -67,7 +67,7 @@ func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	return why
 }
 
-// whoseData says of which objects our answer is; "" where it is of none.
+// whoseData says of which objects our answer is; "" if it is of none.
 func (p *pair) whoseData() string {
 	of := p.last()
 	if len(choices(p.x)) > 0 { // what comes after a draw depends on it
@@ -162,7 +162,7 @@ func (p *pair) whyThere(tell func(address string) string) (why []string) {
 	return why
 }
 
-// whoseIsIt says of which member an address is, and why it is not in the answer here; "" where no object has it.
+// whoseIsIt says of which member an address is, and why it is not in the answer here; "" if no object has it.
 func (p *pair) whoseIsIt(address string) string {
 	for _, c := range choices(p.x) {
 		for i := range c.Members {
@@ -181,7 +181,7 @@ func (p *pair) whoseIsIt(address string) string {
 	return ""
 }
 
-// whyNotOf says why an address of a member is not in the answer here; "" where it is none of the member's.
+// whyNotOf says why an address of a member is not in the answer here; "" if it is none of the member's.
 func (p *pair) whyNotOf(c choice, of *records.Candidate, address string) string {
 	m := p.member(c.step, of.Member)
 	if m == nil {
@@ -242,7 +242,7 @@ func (p *pair) unionHere() []string {
 // within reports whether all of part is in set.
 func within(part, set []string) bool { return len(minus(part, set)) == 0 }
 
-// atOnce says so where the other server answers at once with addresses that come by several draws here; all is true where
+// atOnce says so where the other server answers at once with addresses that come by several draws here; all is true if
 // these are the addresses of all draws. The text is "" elsewhere.
 func (p *pair) atOnce() (text string, all bool) {
 	there, here := p.there.Answers[0], p.unionHere()

@@ -55,18 +55,18 @@ type UnknownServer struct {
 type ParentReply struct {
 	Server string // as people know it: a name or an address
 	Err    error
-	// NoRoute is true where nothing can be sent there from here.
+	// NoRoute is true if nothing can be sent there from here.
 	NoRoute bool
 	Rcode   string
-	// Serves is true where it serves the zone itself, and so says nothing of the delegation.
+	// Serves is true if it serves the zone itself, and so says nothing of the delegation.
 	Serves bool
-	// Resolves is true where it answers for others, as a resolver does, and so says nothing of the delegation.
+	// Resolves is true if it answers for others, as a resolver does, and so says nothing of the delegation.
 	Resolves bool
 	NS       []string
 	// Glue are the addresses that came with NS.
 	Glue map[string][]netip.Addr
 	DS   []*dns.DS
-	// DSErr is why the DS records are not known; nil where they are.
+	// DSErr is why the DS records are not known; nil if they are.
 	DSErr error
 }
 
@@ -76,7 +76,7 @@ type ServerReply struct {
 	Addr netip.Addr
 	// Err is why there was no answer over UDP; TCPErr the same over TCP.
 	Err, TCPErr error
-	// NoRoute is true where nothing can be sent to the address from here, as to IPv6 without a network for it.
+	// NoRoute is true if nothing can be sent to the address from here, as to IPv6 without a network for it.
 	NoRoute       bool
 	Rcode         string
 	Authoritative bool

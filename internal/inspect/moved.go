@@ -80,7 +80,7 @@ func part(amount, all float64) float64 {
 	return amount / all
 }
 
-// moved returns the part of the clients of a name that get other addresses than before; nil where
+// moved returns the part of the clients of a name that get other addresses than before; nil if
 // none does. A client that gets one of several at random moves by as much as the odds differ; of IPv4
 // and IPv6 addresses, those count that move more clients of a place.
 func (c *comparison) moved(name string, was, is *records.Tree) *Moved {

@@ -175,7 +175,7 @@ func addressesOf(m memberAt) []string {
 	return list
 }
 
-// WeightText says how a member's weight changes; "" where it does not.
+// WeightText says how a member's weight changes; "" if it does not.
 func (m *MemberChange) WeightText() string {
 	var weights []string
 	for _, w := range []*uint64{m.Before, m.After} {
@@ -214,7 +214,7 @@ func stateOf(m memberAt) string {
 	return text + " (" + strings.Join(words, ", ") + ")"
 }
 
-// StateText says how a member's state changes; "" where it does not.
+// StateText says how a member's state changes; "" if it does not.
 func (m *MemberChange) StateText() string {
 	if m.StateBefore == m.StateAfter {
 		return ""

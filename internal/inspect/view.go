@@ -21,7 +21,7 @@ import (
 // View answers questions about one snapshot. Any number of goroutines may use one.
 type View struct {
 	Snapshot *records.Snapshot
-	// Locator finds clients; nil where nothing does.
+	// Locator finds clients; nil if nothing does.
 	Locator geo.Locator
 	// LocatorOf returns what finds the clients of a name, with a final dot, where Locator is nil; nil for nothing.
 	LocatorOf func(name string) geo.Locator
@@ -50,7 +50,7 @@ type RequestError struct {
 	Field string
 	// Text is a sentence that says what is wrong and what to write.
 	Text string
-	// NotFound is true where the question is well-formed, and what it is about does not exist.
+	// NotFound is true if the question is well-formed, and what it is about does not exist.
 	NotFound bool
 }
 
