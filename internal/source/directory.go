@@ -275,7 +275,7 @@ func (r *directoryRun) progress() *api.Cluster {
 	return c
 }
 
-// problem says of which file the newest content does not count, the first by name, and why; "" where that of every file
+// problem says of which file the newest content does not count, the first by name, and why; "" if that of every file
 // does.
 func (r *directoryRun) problem() string {
 	first, n := "", 0

@@ -136,7 +136,7 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 	}
 }
 
-// discover returns the best version of kind that the server has, "" where it has
+// discover returns the best version of kind that the server has, "" if it has
 // none.
 //
 // That a kind is missing must be said by a list of what there is, from a server
@@ -159,7 +159,7 @@ func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version st
 	return r.serves(ctx, kind)
 }
 
-// serves returns the best version of kind in the server's lists, "" where there
+// serves returns the best version of kind in the server's lists, "" if there
 // is none.
 func (r *kubernetesRun) serves(ctx context.Context, kind api.Kind) (version string, err error) {
 	info := &kinds[kind]

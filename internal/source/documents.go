@@ -294,7 +294,7 @@ func (r *objectReader) tell(path string, logf Logf) {
 	}
 }
 
-// headOf returns the head of an object, and whether it has a status; ok is false where the head
+// headOf returns the head of an object, and whether it has a status; ok is false if the head
 // cannot be read.
 func headOf(value []byte) (h head, stated, ok bool) {
 	walk := jsonwalk.Of(value)
@@ -317,7 +317,7 @@ func headOf(value []byte) (h head, stated, ok bool) {
 	return h, stated, ok && walk.Err == nil
 }
 
-// readList takes in the items of a list; ok is false where value has none. One
+// readList takes in the items of a list; ok is false if value has none. One
 // item after the other: all at once would take many times the file's size.
 func (r *objectReader) readList(value []byte, of head, depth int) (ok bool) {
 	walk := jsonwalk.Of(value)
@@ -353,7 +353,7 @@ func (r *objectReader) ignore(h head) {
 	r.ignored[what]++
 }
 
-// ignoredText names what was ignored; "" where nothing was.
+// ignoredText names what was ignored; "" if nothing was.
 func (r *objectReader) ignoredText() string {
 	var texts []string
 	for what, n := range r.ignored {

@@ -40,7 +40,7 @@ func fieldsOf[T any]() fields {
 	return all
 }
 
-// fieldsOfType returns the fields of a type in JSON, and of what its lists hold; nil where that may be anything.
+// fieldsOfType returns the fields of a type in JSON, and of what its lists hold; nil if that may be anything.
 func fieldsOfType(t reflect.Type) fields {
 	reads := reflect.TypeFor[json.Unmarshaler]()
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && !reflect.PointerTo(t).Implements(reads) {

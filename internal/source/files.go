@@ -32,7 +32,7 @@ type file struct {
 	// whole is set from the first content on of which every document could be
 	// parsed; docs is from the newest such content then.
 	whole bool
-	// trouble is why the newest content does not count; "" where it does.
+	// trouble is why the newest content does not count; "" if it does.
 	trouble string
 	// ignored is set where what stands there is not a file that could be read.
 	ignored bool
@@ -240,7 +240,7 @@ func (r *directoryRun) same(objects []object) []object {
 	return objects
 }
 
-// trouble notes why f's newest content does not count, "" where it does, and says
+// trouble notes why f's newest content does not count, "" if it does, and says
 // so when that changes, with what it uses instead.
 func (r *directoryRun) trouble(f *file, cause, uses string) {
 	if cause == f.trouble {

@@ -77,7 +77,7 @@ func (k *kubernetes) Identity() string {
 	return fmt.Sprintf("kubernetes %q path=%q cluster=%q", k.opts.Config.Host, k.opts.Config.APIPath, k.opts.Cluster)
 }
 
-// ServerIn returns the URL of the API server that is in the Identity of a source; "" where that
+// ServerIn returns the URL of the API server that is in the Identity of a source; "" if that
 // reads another thing.
 func ServerIn(identity string) (server string) {
 	if _, err := fmt.Sscanf(identity, "kubernetes %q", &server); err != nil {
@@ -154,7 +154,7 @@ type kubernetesRun struct {
 	spare   time.Time // when it began to wait for kinds that fail, and that many clusters do without
 }
 
-// cluster returns what is to be published now, nil where there is nothing new,
+// cluster returns what is to be published now, nil if there is nothing new,
 // or the first time has not come.
 func (r *kubernetesRun) cluster() *api.Cluster {
 	r.mu.Lock()

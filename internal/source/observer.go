@@ -10,7 +10,7 @@ import "github.com/coredns-kuadrant/kuadrant/api"
 // Its methods are called from several goroutines at a time, those about one kind and
 // namespace from one, and must not block.
 type Observer interface {
-	// Serves says in which version a kind is read from now on; "" where the cluster does
+	// Serves says in which version a kind is read from now on; "" if the cluster does
 	// not have it.
 	Serves(kind api.Kind, version string)
 	// Read returns what is to be told of an object, whose JSON is data. It must not keep

@@ -34,7 +34,7 @@ const (
 type Remote struct {
 	// Name is that of the Secret; Secret is its namespace/name.
 	Name, Secret string
-	// Config says how to reach the cluster's API server; nil where Fault is set. It holds
+	// Config says how to reach the cluster's API server; nil if Fault is set. It holds
 	// credentials, and is not for any log.
 	Config *rest.Config
 	Pools  api.Pools
@@ -71,7 +71,7 @@ type RemotesOptions struct {
 // lacks is Missing.
 //
 // The values are held for as long as their Secrets are there, and are logged nowhere. It
-// returns nil when ctx ends, an error where the configuration cannot work.
+// returns nil when ctx ends, an error if the configuration cannot work.
 func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Remote)) error {
 	w, err := newRemotesWatch(opts)
 	if err != nil {

@@ -40,7 +40,7 @@ func (s *Selection) selector(kind api.Kind) string {
 }
 
 // namespaces returns the namespaces to read, each once and in order; the one
-// entry "" where all are.
+// entry "" if all are.
 func (s *Selection) namespaces() []string {
 	if len(s.Namespaces) == 0 {
 		return []string{""}

@@ -215,7 +215,7 @@ func (c endingClock) After(d time.Duration) <-chan time.Time {
 	return fired
 }
 
-// lists is what a reflector lists and watches with; chunked is true where it is to list in
+// lists is what a reflector lists and watches with; chunked is true if it is to list in
 // chunks, and not to have a list streamed by a watch.
 type lists struct {
 	*cache.ListWatch

@@ -47,7 +47,7 @@ func newClusterStore(cluster string, pools api.Pools) *clusterStore {
 	return s
 }
 
-// cluster returns what is there now, nil where it is the same as the last time.
+// cluster returns what is there now, nil if it is the same as the last time.
 // progress is a cluster that says how far its kinds are listed, and which one it
 // is; the rest of it is not looked at.
 func (s *clusterStore) cluster(progress *api.Cluster) *api.Cluster {
@@ -87,7 +87,7 @@ type objects[T any] struct {
 	published tree.Map[*T]   // the last time
 	now       tree.Map[*T]   // while edit is nil
 	edit      *tree.Edit[*T] // the version after now, where there is one
-	// touched are the names that were put or removed since published. A value is true where
+	// touched are the names that were put or removed since published. A value is true if
 	// the name was removed last, and nobody has reported that.
 	touched map[string]bool
 	// unseen are names that were published as gone although nobody had reported their

@@ -127,7 +127,7 @@ func endsInitialEvents(annotations []byte) bool {
 	return m[metav1.InitialEventsAnnotationKey] == "true"
 }
 
-// kindField returns the `kind` of an object, "" where it has none.
+// kindField returns the `kind` of an object, "" if it has none.
 func kindField(data []byte) string {
 	walk := jsonwalk.Of(data)
 	for field := range walk.Fields {
