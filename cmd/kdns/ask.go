@@ -105,7 +105,7 @@ func (o *options) clientOf(server string) (*console.Client, error) {
 	return client, nil
 }
 
-// serverLacks returns an error where a server has not read all that it is to read, and warns of what. The error is lacks, or
+// serverLacks returns an error if a server has not read all that it is to read, and warns of what. The error is lacks, or
 // why that cannot be told.
 func serverLacks(ctx context.Context, client *console.Client, p *progress) (lacks, err error) {
 	s, err := client.Server(ctx)
@@ -126,7 +126,7 @@ func serverLacks(ctx context.Context, client *console.Client, p *progress) (lack
 	return lacks, nil
 }
 
-// lacks returns an error where manifests could not be read in full; tell has said which.
+// lacks returns an error if manifests could not be read in full; tell has said which.
 func (w *world) lacks() error {
 	files := make(map[string]bool)
 	for _, err := range w.unread {

@@ -202,7 +202,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	return nil
 }
 
-// listed returns the names that somebody has listed, whether they are served here or not, nil where nobody has. What of a file is no
+// listed returns the names that somebody has listed, whether they are served here or not, nil if nobody has. What of a file is no
 // name is left out, and told.
 func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *progress) ([]string, error) {
 	texts := args

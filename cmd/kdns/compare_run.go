@@ -47,7 +47,7 @@ type compareRun struct {
 type compareName struct {
 	name  string
 	types []string
-	// chosen is true where members are chosen from here, by client.
+	// chosen is true if members are chosen from here, by client.
 	chosen bool
 }
 
@@ -55,7 +55,7 @@ func newDNSServer(addr string, perSecond float64) *dnsServer {
 	return &dnsServer{addr: addr, limiter: rate.NewLimiter(rate.Limit(perSecond), 1), recurse: true}
 }
 
-// do asks everything, and returns what differs. With an error it returns what has been found before, which tells why it ended; nil where
+// do asks everything, and returns what differs. With an error it returns what has been found before, which tells why it ended; nil if
 // there was no answer at all.
 func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, error) {
 	p.begin("asking " + r.other.addr)
@@ -206,7 +206,7 @@ func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspe
 	return c, failed
 }
 
-// explain returns our answer; nil where the name lies in no zone of ours.
+// explain returns our answer; nil if the name lies in no zone of ours.
 func (r *compareRun) explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
 	return found(r.reader.Explain(ctx, q))
 }

@@ -214,7 +214,7 @@ func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServe
 // address is what was found of a name.
 type address struct {
 	addrs []netip.Addr // IPv4 first
-	err   error        // nil where it is known that these are all
+	err   error        // nil if it is known that these are all
 }
 
 // lookup asks the resolvers for the addresses of names.

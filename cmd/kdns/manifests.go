@@ -56,7 +56,7 @@ type world struct {
 	settings *corefile.Settings
 	clusters []*api.Cluster
 	snap     *records.Snapshot
-	db       *geo.DB // nil where nothing finds clients
+	db       *geo.DB // nil if nothing finds clients
 	// said is what was left out of the manifests, one line each.
 	said []string
 	// mixed says where paths are read as other clusters than people may think.
@@ -92,7 +92,7 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	return w, nil
 }
 
-// nothingIn returns an error where nothing was read of what -f names.
+// nothingIn returns an error if nothing was read of what -f names.
 func (o *options) nothingIn(read *world) error {
 	sel := &read.settings.Selection
 	selects := len(sel.Namespaces)+len(sel.Kinds) > 0 || sel.Policies != nil || sel.NoSecrets
@@ -308,7 +308,7 @@ func (w *world) view() inspect.View {
 	return v
 }
 
-// space adds up the geo databases; nil where there are none.
+// space adds up the geo databases; nil for none.
 func (w *world) space(p *progress) *geo.Space {
 	if w.db == nil {
 		return nil

@@ -21,9 +21,9 @@ type options struct {
 	tokenFile string
 	timeout   time.Duration
 	output    string
-	// byDefault is true where corefile is ./Corefile because nothing else was named.
+	// byDefault is true if corefile is ./Corefile because nothing else was named.
 	byDefault bool
-	// mayBeEmpty is true where filenames are what there is before something is applied: there may be nothing yet.
+	// mayBeEmpty is true if filenames are what there is before something is applied: there may be nothing yet.
 	mayBeEmpty bool
 }
 
