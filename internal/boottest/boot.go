@@ -181,7 +181,7 @@ func WaitOr(t testing.TB, otherwise func() string, done func() bool) {
 	}
 }
 
-// SerialOf returns the serial in a reply; 0 where it has no SOA.
+// SerialOf returns the serial in a reply; 0 if it has no SOA.
 func SerialOf(m *dns.Msg) uint32 {
 	for _, rr := range append(m.Answer, m.Ns...) {
 		if soa, ok := rr.(*dns.SOA); ok {
@@ -191,7 +191,7 @@ func SerialOf(m *dns.Msg) uint32 {
 	return 0
 }
 
-// AskFirst asks for addresses, and returns the first, or the rcode; "" where nobody answers.
+// AskFirst asks for addresses, and returns the first, or the rcode; "" if nobody answers.
 func AskFirst(addr, name string) string {
 	m, _, err := new(dns.Client).Exchange(Question(name, dns.TypeA), addr)
 	if err != nil {

@@ -112,7 +112,7 @@ func Ref(apiVersion, kind, namespace string) *unstructured.Unstructured {
 	return obj
 }
 
-// Object reads an object of the API server; nil where there is none.
+// Object reads an object of the API server; nil for none.
 func Object(t testing.TB, s *kubetest.Server, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
 	got, err := s.Resource(t, Ref(apiVersion, kind, namespace)).Get(t.Context(), name, metav1.GetOptions{})

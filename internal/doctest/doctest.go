@@ -18,7 +18,7 @@ type Command struct {
 	Args []string // without quotes, comments, redirections and variables that are set before it
 	// Inline is true between backquotes in prose, where a command may be named rather than written in full.
 	Inline bool
-	// Dir is the folder that the lines before have changed to, from that of the module. Elsewhere is true where that is
+	// Dir is the folder that the lines before have changed to, from that of the module. Elsewhere is true if that is
 	// none of the project's.
 	Dir       string
 	Elsewhere bool

@@ -118,7 +118,7 @@ func (w *Walker) Skip() {
 	}
 }
 
-// Value returns the text of the next value, nil where there is none. It is valid
+// Value returns the text of the next value, nil for none. It is valid
 // until the next read.
 func (w *Walker) Value() jsontext.Value {
 	if w.Err != nil {

@@ -62,7 +62,7 @@ type check struct {
 	listed atomic.Bool // what the next watch goes on from was listed just now
 }
 
-// resume returns nil where a watch with options may begin, and otherwise why not.
+// resume returns nil if a watch with options may begin, and otherwise why not.
 func (c *check) resume(ctx context.Context, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil || c.listed.Swap(false) {
 		return nil

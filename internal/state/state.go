@@ -71,7 +71,7 @@ type Cluster struct {
 	// Heard is until when the objects are known to have been those of the source.
 	Heard time.Time
 	// Place is where the Secret is that names the cluster, in the words of whoever follows
-	// such Secrets; "" where the Corefile names it. Nothing that the Secret holds is in it.
+	// such Secrets; "" if the Corefile names it. Nothing that the Secret holds is in it.
 	Place string
 }
 

@@ -108,7 +108,7 @@ func (e *Edit[V]) Map() Map[V] {
 func (t Map[V]) Beginning(prefix string) iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {
 		if t.Len() == 0 {
-			return // by far the most
+			return // almost always
 		}
 		for key, v := range t.From(prefix) {
 			if !strings.HasPrefix(key, prefix) || !yield(key, v) {

@@ -16,7 +16,7 @@ type File struct {
 
 	tried os.FileInfo // the version that Read was last called for; nil while the file is gone
 	last  os.FileInfo // the version that Look saw last; nil while the file is gone
-	gone  error       // why it was not there at the last look, or read; nil where it was
+	gone  error       // why it was not there at the last look, or read; nil if it was
 	// closed is set where the version that was tried could not be opened, which may pass.
 	closed bool
 }
@@ -94,7 +94,7 @@ func (f *File) Read() ([]byte, error) {
 	return data, err
 }
 
-// read returns what is in the file, and which version that is, nil where there is
+// read returns what is in the file, and which version that is, nil if there is
 // none.
 func (f *File) read() ([]byte, os.FileInfo, error) {
 	// Opening a pipe would wait for its writer.

@@ -123,7 +123,7 @@ func metrics(expr parser.Expr) (names []string) {
 	return names
 }
 
-// resultLabels returns the labels that the result of an expression has, nil where they are those of its metric.
+// resultLabels returns the labels that the result of an expression has, nil if they are those of its metric.
 func resultLabels(expr parser.Expr) []string {
 	switch e := expr.(type) {
 	case *parser.ParenExpr:
