@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// cluster is a UID with what its feeds say of it. For each kind, the first feed that has listed it answers; until one
-// has, what was known of the UID last stands in. The engine's mu guards it.
+// cluster is a UID with what its feeds say of it. Each kind comes from the first feed that has listed it; until one has, the last known
+// objects stand in. The engine's mu guards it.
 type cluster struct {
 	// now is the newest; its Changed counts from what was compiled last.
 	now   *api.Cluster
@@ -20,7 +20,7 @@ type cluster struct {
 	identity string
 	// bySecret is true if Secrets name the cluster, and no line of the Corefile.
 	bySecret bool
-	// awaits are the feeds that have to list what the cluster has until it goes: they read in its place.
+	// awaits are the feeds that must list what the cluster has before it goes: they replace it.
 	awaits []*feed
 	// heard is when the feeds were last heard of, where something comes from the state on disk.
 	heard    time.Time
@@ -40,7 +40,7 @@ type kindState struct {
 // origins are those of the kinds of a cluster.
 type origins [api.NumKinds]string
 
-// epochs counts what clusters' lists of changes begin anew from.
+// epochs counts the restarts of clusters' lists of changes.
 var epochs atomic.Uint64
 
 // newCluster returns a cluster of which nothing is known.
@@ -57,7 +57,7 @@ func (c *cluster) merge(feeds []*feed, news *feed) {
 	next, first := *c.now, feeds[0]
 	c.feeds = feeds
 	if c.bySecret && first.of == nil {
-		// What a Secret's rights have read never stands in for the Corefile's.
+		// What a Secret's rights have read never replaces the Corefile's.
 		next = api.Cluster{UID: next.UID, Changed: next.Changed, Inferred: next.Inferred}
 		c.kinds = [api.NumKinds]kindState{}
 	}
@@ -80,7 +80,7 @@ func (c *cluster) merge(feeds []*feed, news *feed) {
 			anew = s.standIn(&next, feeds, k, news) || anew
 		}
 		if l := &next.Listings[k]; k.HoldsNames() && c.bySecret && *l == api.NotListed {
-			// A Secret that is wrong, or a right that is missing there, must not keep names from being denied everywhere.
+			// A wrong Secret, or a missing right there, must not keep names from being denied everywhere.
 			*l = api.NotCounted
 		}
 	}
@@ -172,7 +172,7 @@ func changedOfKind(c *api.Cluster, k api.Kind) iter.Seq[string] {
 	}
 }
 
-// leaveOut forgets what is known of the kinds that are not read any more.
+// leaveOut forgets the kinds that are no longer read.
 func (c *cluster) leaveOut(watches func(api.Kind) bool) {
 	next := *c.now
 	for k := range api.NumKinds {

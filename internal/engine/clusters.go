@@ -27,7 +27,7 @@ type clusters struct {
 	deny      func(servers []string)
 }
 
-// take takes in what the source of a feed has published.
+// take processes what the source of a feed has published.
 func (a *clusters) take(f *feed, c *api.Cluster) {
 	a.mu.Lock()
 	if slices.Contains(a.feeds, f) {
@@ -82,7 +82,7 @@ func (a *clusters) feedsOf(uid string) (feeds []*feed) {
 	return feeds
 }
 
-// settle finds out which clusters there are, what is theirs, and who writes to them. The caller holds mu.
+// settle decides which clusters exist, what belongs to them, and who writes to them. The caller holds mu.
 func (a *clusters) settle() {
 	a.known = slices.DeleteFunc(a.known, func(c *cluster) bool {
 		feeds := a.feedsOf(c.now.UID)

@@ -26,8 +26,8 @@ func (e *Engine) compileLoop(ctx context.Context) {
 	}
 }
 
-// compile makes and publishes the snapshot of what is known now. The first one waits until it
-// is known what is kept of zones.
+// compile makes and publishes the snapshot of what is known now. The first one waits until the kept
+// serials are known.
 func (e *Engine) compile() {
 	e.compiling.Lock() // one at a time comes from a snapshot
 	defer e.compiling.Unlock()
@@ -65,7 +65,7 @@ func (e *Engine) compileNow() {
 	e.publish(p, p.Made.Sub(begin))
 }
 
-// Publish makes snap what queries are answered from.
+// Publish makes snap the snapshot that answers queries.
 func (e *Engine) Publish(snap *records.Snapshot) {
 	e.compiling.Lock()
 	defer e.compiling.Unlock()

@@ -45,7 +45,7 @@ type Engine struct {
 
 	ended atomic.Bool // set once nothing is published any more
 
-	// guard holds removals back that nobody has reported. It is the compiling goroutine's.
+	// guard holds back unreported removals. Only the compiling goroutine uses it.
 	guard *guard
 }
 
@@ -56,7 +56,7 @@ type Logger interface {
 	Errorf(format string, args ...any)
 }
 
-// Listener is told of what happens in an engine, and must not block for long.
+// Listener is told of events in an engine, and must not block for long.
 type Listener interface {
 	// Published says that now is answered from, after before, which is nil for the first. took is how long compiling took.
 	Published(before, now *records.Snapshot, took time.Duration)
@@ -130,7 +130,7 @@ func (l *life) after(while time.Duration, do func()) {
 	})
 }
 
-// bell wakes up a goroutine: once for all that ring before it looks.
+// bell wakes a goroutine once for all rings before it looks.
 type bell chan struct{}
 
 func newBell() bell { return make(bell, 1) }

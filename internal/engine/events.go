@@ -27,7 +27,7 @@ const (
 // maxEvents is how many objects are told of one thing that happens.
 const maxEvents = 20
 
-// event tells of what has happened to an object in an Event: the writer drops it unless this replica writes.
+// event writes an Event about an object; the writer drops it unless this replica writes.
 func (e *Engine) event(cluster string, ref api.Ref, warning bool, reason, message string) {
 	if slices.Contains(e.Current().FromState, cluster) {
 		return

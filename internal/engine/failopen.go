@@ -42,7 +42,7 @@ func newFailOpens(snap func() *records.Snapshot) *failOpens {
 	return f
 }
 
-// changed notes that something else has been found of a target.
+// changed notes a new check result of a target.
 func (f *failOpens) changed(t *health.Target, before health.State) {
 	f.mu.Lock()
 	if _, known := f.targets[t.Key()]; !known {
@@ -69,7 +69,7 @@ func (f *failOpens) compiled(snap *records.Snapshot) {
 	f.wake.ring()
 }
 
-// gather is how long changes are gathered before they are looked at.
+// gather is how long changes are collected before a look.
 const gather = time.Second
 
 // run looks at what changes until ctx ends.

@@ -104,7 +104,7 @@ func (g *guard) compile(
 	return snap
 }
 
-// tooLarge reports whether a zone loses too much.
+// tooLarge reports whether a zone loses too many names.
 func tooLarge(losses map[string]records.Loss) bool {
 	for _, l := range losses {
 		if l.Gone >= lossNames && l.Exceeds(lossShare) {

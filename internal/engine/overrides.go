@@ -43,7 +43,7 @@ func (f *overrideFile) overrides() *api.Overrides {
 	return f.now.Load()
 }
 
-// load reads the file. Where it fails, what was read before stays.
+// load reads the file. On failure, the last content stays in force.
 func (f *overrideFile) load() error {
 	data, err := f.file.Read()
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *overrideFile) watch(ctx context.Context) {
 // an editor may be putting another in its place.
 const missed = 5
 
-// refresh reads the file where it has changed.
+// refresh reads the file if it has changed.
 func (f *overrideFile) refresh() {
 	found, err := f.file.Look()
 	switch {

@@ -93,7 +93,7 @@ func (e *Engine) registryUnanswered() {
 	e.wake.ring()
 }
 
-// waits reports whether it is still to be said what is kept.
+// waits reports whether the kept values are still unknown.
 func (r *registry) waits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -101,7 +101,7 @@ func (a *clusters) followSecrets() {
 	})
 }
 
-// setSecrets takes in what Secrets name; nil is that nobody can say. ctx is that of who follows them.
+// setSecrets processes the Secrets that name clusters; nil means that nobody knows. ctx belongs to the follower.
 func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	a.mu.Lock()
 	s := &a.secrets
