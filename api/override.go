@@ -114,7 +114,7 @@ func parseOverride(fields []string) (Override, error) {
 		return o, fmt.Errorf("%s: write %s", quote(strings.Join(fields, " ")), want)
 	}
 	if !slices.Contains(words, o.Word) {
-		return o, fmt.Errorf("%s: write %s", quote(o.Word), strings.Join(words, " or "))
+		return o, fmt.Errorf("%s: write %s", quote(o.Word), strings.Replace(strings.Join(words, " or "), " or ", ", ", len(words)-2))
 	}
 	return o, nil
 }

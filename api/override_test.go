@@ -57,7 +57,7 @@ func TestOverrideErrors(t *testing.T) {
 		"cluster b":              `f:2: "cluster b": write "cluster NAME up|down|drain"`,
 		"cluster b down now":     `f:2: "cluster b down now": write "cluster NAME`,
 		"zone b down":            `f:2: "zone b down": write "cluster NAME`,
-		"cluster b off":          `f:2: "off": write up or down or drain`,
+		"cluster b off":          `f:2: "off": write up, down or drain`,
 		"gateway prod down":      `f:2: "prod" is not a Gateway; write NAMESPACE/NAME`,
 		"gateway a/b/c/d down":   `f:2: "a/b/c/d" is not a Gateway`,
 		"gateway /prod down":     `f:2: "/prod" is not a Gateway`,

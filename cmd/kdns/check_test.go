@@ -79,13 +79,15 @@ func TestCheckIdleLines(t *testing.T) {
 func TestCheckSkipped(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/a.yaml", strings.Repeat("apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: 5}\n---\n",
-		12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: Gatway\n"+
-		"metadata: {name: g, namespace: shop}\n---\napiVersion: kubi.zone/v1\nkind: Record\nmetadata: {name: r, namespace: shop}\n")
+		12)+"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: gateway.networking.k8s.io/v1\nkind: GateWays\n"+
+		"metadata: {name: g, namespace: shop}\n---\napiVersion: kubi.zone/v1\nkind: Record\nmetadata: {name: r, namespace: shop}\n"+
+		"---\nkind: Record\nmetadata: {name: s, namespace: shop}\n")
 	kdns(t, "", "check", "-f", dir, "--zone", "k.example.com").expect(t, dir, 1,
 		"error: "+dir+"/a.yaml: document at line 1: object skipped: ", "error: "+dir+"/a.yaml: and 2 more objects skipped (Unread)\n",
-		"warning: "+dir+"/a.yaml: ignoring objects of kinds that are not read: 1 \"Pod\" of \"v1\" (LeftOut)\n11 errors, 3 warnings\n",
-		"warning: "+dir+"/a.yaml: document at line 52: Gatway shop/g of \"gateway.networking.k8s.io/v1\" is not read: write kind: Gateway (LeftOut)\n",
-		"document at line 56: Record shop/r of \"kubi.zone/v1\" is not read: write apiVersion: kubi.zone/v1alpha1 (LeftOut)\n")
+		"warning: "+dir+"/a.yaml: ignoring objects of kinds that are not read: 1 \"Pod\" of \"v1\" (LeftOut)\n11 errors, 4 warnings\n",
+		"warning: "+dir+"/a.yaml: document at line 52: GateWays shop/g of \"gateway.networking.k8s.io/v1\" is not read: write kind: Gateway (LeftOut)\n",
+		"document at line 56: Record shop/r of \"kubi.zone/v1\" is not read: write apiVersion: kubi.zone/v1alpha1 (LeftOut)\n",
+		"document at line 60: Record shop/s of \"\" is not read: write apiVersion: kubi.zone/v1alpha1 (LeftOut)\n")
 }
 
 // TestCheckReasonOnce: a reason that the text of a condition has is not written again.

@@ -134,7 +134,7 @@ func TestCommands(t *testing.T) {
 		}},
 		{"check -f examples/eu", 2, []string{"no zones to serve; set --corefile FILE or --zone NAME"}},
 		{"explain x --zone x", 2, []string{"no objects to read; set -f DIR"}},
-		{"explain x --zone a..b -f examples/eu", 2, []string{`--zone "a..b": not a domain name`}},
+		{"explain x --zone a..b -f examples/eu", 2, []string{`--zone: name: "a..b" is not a domain name`}},
 		{"explain x --zone x " + example, 2, []string{"are mutually exclusive"}},
 		{"explain x -f = " + example, 2, []string{"write PATH or CLUSTER=PATH"}},
 		{"list " + example, 2, []string{"name what to list: zones, names, targets or conflicts; see"}},

@@ -141,7 +141,7 @@ func (o *options) settings() (*corefile.Settings, error) {
 	for _, zone := range o.zones {
 		name, err := inspect.ParseName(zone)
 		if err != nil {
-			return nil, fmt.Errorf("--zone %q: not a domain name", zone)
+			return nil, fmt.Errorf("--zone: %w", err)
 		}
 		if slices.ContainsFunc(s.Options.Zones, func(z records.ZoneOptions) bool { return z.Origin == name }) {
 			continue

@@ -112,7 +112,7 @@ func (p *parser) policies(args []string) error {
 	text := strings.Join(args, " ")
 	selector, err := labels.Parse(text)
 	if err != nil {
-		return err
+		return fmt.Errorf("%q is not a label selector: %w", text, err)
 	}
 	if selector.Empty() {
 		return errEmptySelector

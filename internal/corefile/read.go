@@ -31,7 +31,7 @@ type Settings struct {
 	// (rule 3.5), and Nets is the file of networks that is asked before them; "" for none.
 	GeoIP []string
 	Nets  string
-	// Overrides are the operator's own words; nil for none.
+	// Overrides are the manual overrides; nil for none.
 	Overrides *api.Overrides
 	// Guard says where checks may go, as far as the Corefile does.
 	Guard health.Guard

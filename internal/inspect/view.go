@@ -14,6 +14,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -82,9 +83,8 @@ func ParseName(text string) (string, error) {
 		return "", wrong(field, "write a name, such as app.example.com")
 	case len(name) > maxName:
 		return "", wrong(field, "longer than the %d characters of a name", maxName)
-	case strings.ContainsFunc(name, func(r rune) bool { return r >= 0x80 }):
-		return "", wrong(field, "%.100q has non-ASCII characters; write the ASCII form, such as "+
-			"xn--mnchen-3ya.example", text)
+	case api.NotASCII(name) != "":
+		return "", wrong(field, "%.100q %s", text, api.NotASCII(name))
 	case strings.Contains(name, "://") || spaced(name):
 		return "", wrong(field, "%.100q is not a domain name; write app.example.com, without https:// or a path", text)
 	default:

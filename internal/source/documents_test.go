@@ -139,7 +139,6 @@ func TestRead(t *testing.T) {
 			"other kinds",
 			`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Service"},{"apiVersion":"v1","kind":"Service"},{"apiVersion":"x/v1","kind":"AllowList"}]}`, nil, `1 "AllowList" of "x/v1", 2 "Service" of "v1"`, nil,
 		},
-		{"no version", `{"kind":"Record","metadata":{"name":"x"}}`, nil, `1 "Record" of ""`, nil},
 		{"no kind", `{"apiVersion":"kubi.zone/v1alpha1","metadata":{"name":"x"}}`, nil, `1 "" of "kubi.zone/v1alpha1"`, nil},
 		{"neither", `{"metadata":{"name":"x"}}`, nil, `1 "" of ""`, nil},
 		{"null", "null", nil, "", nil},

@@ -79,17 +79,15 @@ func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
 	return 0, false
 }
 
-// meantKind returns the kind of the same API group that a head most likely means, and what to write in it; "" for none.
+// meantKind returns the kind that a head most likely means, of the same API group if it names one, and what to write in it; "" for none.
 func meantKind(h head) (k api.Kind, write string) {
 	group, _, _ := strings.Cut(h.APIVersion, "/")
 	for i := range kinds {
-		if k = api.Kind(i); k.Core() || k.Group() != group {
-			continue
-		}
-		switch near.Edits(h.Kind, k.String(), 1) { // with two, TLSPolicy is a DNSPolicy
-		case 0:
+		switch k = api.Kind(i); {
+		case k.Core() || group != "" && k.Group() != group:
+		case h.Kind == k.String():
 			return k, "apiVersion: " + k.APIVersion(kinds[i].versions[0])
-		case 1:
+		case group != "" && near.Edits(strings.ToLower(h.Kind), strings.ToLower(k.String()), 1) <= 1: // with two, TLSPolicy is a DNSPolicy
 			return k, "kind: " + k.String()
 		}
 	}

@@ -123,7 +123,7 @@ func TestOverride(t *testing.T) {
 	logged("info", "host \"g.example.com\": recovered: a target is up")
 	boottest.WaitFor(t, "one cluster", func() bool { return answers("g") == "192.0.2.1" })
 	boottest.WriteFile(t, file, "cluster b off\n")
-	logged("warning", "override file: keeping the previous overrides: "+file+":1: \"off\": write up or down or drain")
+	logged("warning", "override file: keeping the previous overrides: "+file+":1: \"off\": write up, down or drain")
 	if got := answers("g"); got != "192.0.2.1" {
 		t.Errorf("with a broken file: %s, want what the one before said", got)
 	}
