@@ -74,7 +74,7 @@ func zonesOf(word string) ([]string, error) {
 		return nil, fmt.Errorf("zone %q is not a domain name", word)
 	}
 	if _, wrong := api.CanonicalName(zones[0]); wrong != "" {
-		return nil, fmt.Errorf("zone %q %s", word, wrong)
+		return nil, fmt.Errorf("zone %q %s", zones[0], wrong)
 	}
 	return zones, nil
 }

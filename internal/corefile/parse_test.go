@@ -221,7 +221,7 @@ func TestParseErrors(t *testing.T) {
 	}
 	for corefile, want := range map[string]string{
 		"kuadrant a..b":                                          `Testfile:1 - Error during parsing: zone "a..b" is not a domain name`,
-		"kuadrant bücher.test":                                   `Testfile:1 - Error during parsing: zone "bücher.test" has non-ASCII characters: write xn--bcher-kva.test., its ASCII form (RFC 5891)`,
+		"kuadrant bücher.test":                                   `Testfile:1 - Error during parsing: zone "bücher.test." has non-ASCII characters: write xn--bcher-kva.test., its ASCII form (RFC 5891)`,
 		"kuadrant a.com *.Example.com":                           `Testfile:1 - Error during parsing: zone "*.Example.com" begins with a wildcard; write "example.com.", which includes all names below it`,
 		"kuadrant example.com\nkuadrant a.com":                   "Testfile:2 - Error during parsing: this plugin can only be used once per Server Block",
 		"kuadrant example.com {\nttl 5\n}\nkuadrant {\n}":        "Testfile:4 - Error during parsing: this plugin can only be used once per Server Block",

@@ -94,7 +94,7 @@ func (c *checker) sharing(t *records.Tree, sharers []records.Sharer) {
 			first = ObjectText(s.Object)
 		case own != "" && own != deflt && first != "":
 			c.add(SeverityWarning, ReasonSecondDefault, &s.Object, t.Name,
-				"its default geo, %s, has no effect: %s, which is older, has the default %s", own, first, deflt)
+				"its default geo, %s, has no effect: %s, which comes first, has the default %s", own, first, deflt)
 		}
 		if s.Fallback != "" && s.Fallback != t.Fallback {
 			c.add(SeverityWarning, ReasonSecondFallback, &s.Object, t.Name,

@@ -142,7 +142,7 @@ func TestCheckPools(t *testing.T) {
 		"empty, and no default": {hosts(one, two+"US"), "warning NoDefaultGeo of x x.example.com ... \n" +
 			"warning UnreachableGeo of x x.example.com ... US; only clients that match no other geo get there"},
 		"two defaults": {hosts(one+deflt, two+"IE"+deflt), `warning Conflicted of y  ... the set identifier "default" belongs to DNSPolicy n/x` +
-			"\nwarning SecondDefault of y x.example.com ... IE, has no effect: DNSPolicy n/x in cluster a, which is older, has the default GEO-EU"},
+			"\nwarning SecondDefault of y x.example.com ... IE, has no effect: DNSPolicy n/x in cluster a, which comes first, has the default GEO-EU"},
 		"of two clusters": {
 			hosts(one+deflt) + "cluster b\n" + hosts("x x.example.com 192.0.2.2 weight=1 geo=IE default"),
 			`warning Conflicted DNSPolicy n/x in cluster b  ... the set identifier "default" belongs to DNSPolicy n/x in cluster a` +

@@ -220,21 +220,13 @@ func (s *Zones) admit(a *Admission, opt *Options) {
 	switch {
 	case taken && s.Served[i].Object != nil:
 		first := &s.Served[i].Object.Meta
-		a.Problem = Problemf(ReasonConflicted, "Zone %s %s and has the same name, %s", InCluster(first, &a.Zone.Meta), a.precedes(first), TrimDot(a.FQDN))
+		a.Problem = Problemf(ReasonConflicted, "Zone %s has the same name, %s, and comes first", InCluster(first, &a.Zone.Meta), TrimDot(a.FQDN))
 	case taken:
 		s.Served[i].Object = a.Zone
 	default:
 		s.Index[a.FQDN] = len(s.Served)
 		s.Served = append(s.Served, Zone{Origin: a.FQDN, Corefile: over.Corefile, Object: a.Zone})
 	}
-}
-
-// precedes says how another Zone, m, precedes this one: by age, or by the registry (rule 5.4).
-func (a *Admission) precedes(m *api.Meta) string {
-	if m.Older(&a.Zone.Meta) > 0 {
-		return "came first"
-	}
-	return "is older"
 }
 
 // hidesServer returns a name server to which the Corefile gives addresses in the zone above, and

@@ -130,13 +130,13 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
 				"%s is a name server of the Corefile, which has its addresses", endpoint.TrimDot(r.Name)))
 		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(r.RR, alias.RR):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one CNAME: %s is older", alias.Object(r)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one CNAME: %s comes first", alias.Object(r)))
 		case rtype == dns.TypeCNAME && other != nil:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s of type %s is older", other.Object(r), other.Record.Type))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s of type %s comes first", other.Object(r), other.Record.Type))
 		case rtype != dns.TypeCNAME && alias != nil:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s is older", alias.Object(r)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s comes first", alias.Object(r)))
 		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(r.RR, dname.RR):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one DNAME: %s is older", dname.Object(r)))
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one DNAME: %s comes first", dname.Object(r)))
 		default:
 			n++
 			switch {
