@@ -16,6 +16,8 @@ func Strange(owner *endpoint.Contender, m *api.Meta) bool {
 
 // NotBelow returns the problem that a name belongs to the namespace that owns the one above.
 func NotBelow(owner *endpoint.Contender, m *api.Meta) *endpoint.Problem {
-	return endpoint.Problemf(endpoint.ReasonConflicted, "names with _ labels below %s are reserved for the namespace of its owner, %s %s",
+	return endpoint.Problemf(endpoint.ReasonConflicted,
+		"names with _ labels below %s are reserved for the namespace of its owner, %s %s: "+
+			"publish there, or ask for a grant that names the label",
 		endpoint.TrimDot(owner.Host), owner.Kind, endpoint.InCluster(owner.By, m))
 }
