@@ -64,7 +64,7 @@ type ZoneSpec struct {
 
 // Place is where a Zone or a Record lies.
 //
-// +kubebuilder:validation:XValidation:rule=`self.domainName.matches(r"(^|[^\\])(\\\\)*\.$") != has(self.zoneRef)`,message="domainName ends in a dot, or there is a zoneRef that it lies below: one of the two, and not both"
+// +kubebuilder:validation:XValidation:rule=`self.domainName.matches(r"(^|[^\\])(\\\\)*\.$") != has(self.zoneRef)`,message="write a domainName that ends in a dot or a zoneRef that it lies below, and not both"
 type Place struct {
 	// domainName is absolute where it ends in a dot. Otherwise it lies below the zone
 	// that zoneRef names; @ is that zone's own name.
