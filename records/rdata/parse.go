@@ -20,6 +20,9 @@ var (
 	errTooLong = errors.New("it is longer than a DNS message allows")
 )
 
+// endInName are types whose data end with the name of a host.
+var endInName = []uint16{dns.TypeCNAME, dns.TypeMX, dns.TypeNS, dns.TypePTR, dns.TypeSRV}
+
 // Parse reads data in master-file form (RFC 1035 §5.1), with names relative to origin. It returns the record as others read it from a
 // message: the same data are one record, however they are written, in upper or lower case or with parameters in any order (RFC 2181 §5). A
 // secondary that cannot read one record refuses the whole zone, and keeps the old one for ever (rule 8.1), so data must survive a message
@@ -32,12 +35,14 @@ func Parse(head dns.RR_Header, text, origin string) (dns.RR, error) {
 		return parseGeneric(head, trimmed)
 	case head.Rrtype == dns.TypeA || head.Rrtype == dns.TypeAAAA:
 		return parseAddress(head, trimmed)
-	case head.Rrtype == dns.TypeCNAME && isAddress(trimmed): // nobody means a relative name
-		return nil, errAddress
 	}
 	rr, err := parseMaster(head.Rrtype, text, origin)
 	if err != nil {
 		return nil, err
+	}
+	words := strings.Fields(text)
+	if slices.Contains(endInName, head.Rrtype) && isAddress(words[len(words)-1]) {
+		return nil, errAddress // nobody means a relative name
 	}
 	*rr.Header() = head
 	return settle(rr)
