@@ -83,7 +83,7 @@ func parseNet(line string) (n network, ok bool, err error) {
 		return network{}, false, nil
 	case 2:
 	default:
-		return network{}, false, fmt.Errorf("want a network and a code, such as 192.0.2.0/24 IE, found %d words", len(fields))
+		return network{}, false, fmt.Errorf("want a network and a code, such as 192.0.2.0/24 IE, found %.60q", strings.Join(fields, " "))
 	}
 	p, err := netip.ParsePrefix(fields[0])
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func TestParseNetsErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"192.0.2.0/24", "nets:1: want a network and a code, such as 192.0.2.0/24 IE, found 1 words"},
+		{"192.0.2.0/24", "nets:1: want a network and a code, such as 192.0.2.0/24 IE, found \"192.0.2.0/24\""},
 		{"192.0.2.0/24 IE now", "nets:1: want a network and a code"},
 		{"# none\n\nIE 192.0.2.0/24", `nets:3: "IE" is not a network`},
 		{"192.0.2.1 IE", "nets:1: 192.0.2.1 is an address, not a network; write 192.0.2.1/32"},
