@@ -113,7 +113,7 @@ func (p *parser) rname(args []string) error {
 		return wanted(args, "an e-mail address such as admin@example.com")
 	}
 	p.block.Warnings = append(p.block.Warnings, fmt.Sprintf(
-		"%s: rname %q is not an e-mail address such as admin@example.com; the SOA has hostmaster and the zone's name instead", p.at, p.email))
+		"%s: rname %q is not an e-mail address such as admin@example.com; using hostmaster@<zone> instead", p.at, p.email))
 	return nil
 }
 
