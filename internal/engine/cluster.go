@@ -9,55 +9,55 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// cluster is a UID with what its feeds say of it. Each kind comes from the first feed that has listed it; until one has, the last known
+// cluster is a UID with what its feeds report. Each kind comes from the first feed that has listed it; until then, the last known
 // objects stand in. The engine's mu guards it.
 type cluster struct {
-	// now is the newest; its Changed counts from what was compiled last.
+	// now is the newest state; its Changed counts from the last compile.
 	now   *api.Cluster
-	feeds []*feed // those of now, in order; none where nothing reads the cluster any more
+	feeds []*feed // those of now, in order; none if nothing reads the cluster any more
 	kinds [api.NumKinds]kindState
-	// identity is that of the source that names the cluster, or the one that the state on disk has.
+	// identity is the identity of the source that names the cluster, or the one in the state on disk.
 	identity string
-	// bySecret is true if Secrets name the cluster, and no line of the Corefile.
+	// bySecret is true if only Secrets name the cluster, no line of the Corefile.
 	bySecret bool
-	// awaits are the feeds that must list what the cluster has before it goes: they replace it.
+	// awaits are the feeds that must list this cluster's kinds before it goes: they replace it.
 	awaits []*feed
-	// heard is when the feeds were last heard of, where something comes from the state on disk.
+	// heard is when the feeds last reported, if something comes from the state on disk.
 	heard    time.Time
 	compiled bool // at least once
 }
 
 // kindState says where the objects of one kind of a cluster come from.
 type kindState struct {
-	from *feed // that answers; nil if what was known last stands in
-	part *feed // that has listed some of it, or tells what changes, while that stands in
-	// origin says where the objects come from: of which server, and how they are selected there.
+	from *feed // the feed that answers; nil if the last known objects stand in
+	part *feed // a feed that has listed some objects, or reports changes, while others stand in
+	// origin says which server the objects come from, and how they are selected there.
 	origin string
-	own    bool // the tree is not the feed's
-	old    bool // what stands in comes from the state on disk
+	own    bool // the tree is not shared with the feed
+	old    bool // the objects that stand in come from the state on disk
 }
 
-// origins are those of the kinds of a cluster.
+// origins are the origins of a cluster's kinds.
 type origins [api.NumKinds]string
 
 // epochs counts the restarts of clusters' lists of changes.
 var epochs atomic.Uint64
 
-// newCluster returns a cluster of which nothing is known.
+// newCluster returns a cluster without objects.
 func newCluster(uid, name string) *cluster {
 	return &cluster{now: &api.Cluster{Name: name, UID: uid, Epoch: epochs.Add(1)}}
 }
 
-// known reports whether anything has been read of c.
+// known reports whether anything of c has been read.
 func known(c *api.Cluster) bool { return c.UID != "" }
 
-// merge makes now what feeds, of which there is one at least, say in their order. news is the feed that has just
+// merge sets now to what feeds report, in their order; there is at least one. news is the feed that has just
 // published, nil for none.
 func (c *cluster) merge(feeds []*feed, news *feed) {
 	next, first := *c.now, feeds[0]
 	c.feeds = feeds
 	if c.bySecret && first.of == nil {
-		// What a Secret's rights have read never replaces the Corefile's.
+		// A read with a Secret's rights never replaces the Corefile's.
 		next = api.Cluster{UID: next.UID, Changed: next.Changed, Inferred: next.Inferred}
 		c.kinds = [api.NumKinds]kindState{}
 	}
@@ -80,7 +80,7 @@ func (c *cluster) merge(feeds []*feed, news *feed) {
 			anew = s.standIn(&next, feeds, k, news) || anew
 		}
 		if l := &next.Listings[k]; k.HoldsNames() && c.bySecret && *l == api.NotListed {
-			// A wrong Secret, or a missing right there, must not keep names from being denied everywhere.
+			// A wrong Secret, or a right missing there, must not keep every name from being denied.
 			*l = api.NotCounted
 		}
 	}
@@ -95,8 +95,8 @@ func (c *cluster) merge(feeds []*feed, news *feed) {
 	c.now = &next
 }
 
-// answers returns the feed that a kind comes from; nil for what was known last. A kind that was not found of late
-// counts as listed, but does not undo what was known.
+// answers returns the feed that a kind comes from; nil for the last known objects. A kind that was not found
+// recently counts as listed, but does not undo what was known.
 func (c *cluster) answers(feeds []*feed, k api.Kind) *feed {
 	for _, f := range feeds {
 		if f.last == nil {
@@ -110,7 +110,7 @@ func (c *cluster) answers(feeds []*feed, k api.Kind) *feed {
 	return nil
 }
 
-// spoken returns those of refs whose kinds a feed speaks of.
+// spoken returns the refs of kinds that a feed reports on.
 func (c *cluster) spoken(f *feed, refs []api.Ref) (all []api.Ref) {
 	for _, ref := range refs {
 		if s := &c.kinds[ref.Kind]; s.from == f || s.part == f {
@@ -120,7 +120,7 @@ func (c *cluster) spoken(f *feed, refs []api.Ref) (all []api.Ref) {
 	return all
 }
 
-// follow makes next's objects of a kind those of a feed, and reports whether another one had them before.
+// follow takes next's objects of a kind from a feed, and reports whether they came from another one before.
 func (s *kindState) follow(next *api.Cluster, f *feed, k api.Kind, news *feed) (anew bool) {
 	anew = s.from != f
 	switch {
@@ -139,8 +139,8 @@ func (s *kindState) follow(next *api.Cluster, f *feed, k api.Kind, news *feed) (
 	return anew
 }
 
-// standIn goes on with what was known of a kind, and with what a feed has of it or reports. What is missing there stays until a
-// feed has listed the kind. It reports whether more than what is reported may have changed.
+// standIn keeps the known objects of a kind, and adds what a feed has or reports. Objects missing there stay until a feed has
+// listed the kind. It reports whether more than the reported objects may have changed.
 func (s *kindState) standIn(next *api.Cluster, feeds []*feed, k api.Kind, news *feed) (anew bool) {
 	s.from = nil
 	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.last != nil })
@@ -185,12 +185,12 @@ func (c *cluster) leaveOut(watches func(api.Kind) bool) {
 	c.now = &next
 }
 
-// fromState reports whether something of the cluster comes from the state on disk.
+// fromState reports whether any part of the cluster comes from the state on disk.
 func (c *cluster) fromState() bool {
 	return slices.ContainsFunc(c.kinds[:], func(s kindState) bool { return s.old && s.from == nil })
 }
 
-// replaces reports whether c has listed every kind that o has objects of and that names come from.
+// replaces reports whether c has listed every kind with names that o has objects of.
 func replaces(c, o *api.Cluster) bool {
 	for k := range api.NumKinds {
 		if k.HoldsNames() && !c.Listings[k].Certain() && o.Count(k) > 0 {

@@ -11,18 +11,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
 
-// clusters are those of which something is known, with the feeds that read them. Any goroutine may use it.
+// clusters are the known clusters, with the feeds that read them. Any goroutine may use it.
 type clusters struct {
 	*life
 	mu sync.Mutex // guards what follows
-	// feeds are those of the Corefile, in its order, and those of Secrets, in the order of their age.
+	// feeds are the Corefile's, in its order, then those of Secrets, the oldest first.
 	feeds   []*feed
 	secrets secrets
-	// known are the clusters of which something is known, or a feed has told the UID.
+	// known are the clusters with known objects, or whose UID a feed has reported.
 	known []*cluster
-	// problems say what is wrong with feeds, by what these are.
+	// problems are what is wrong with feeds, by feed.
 	problems map[string]string
-	// selection is that of the Corefile, deny takes the API servers that no check may go to; nil for nobody.
+	// selection is the Corefile's; deny takes the API servers that no check may go to; nil for none.
 	selection string
 	deny      func(servers []string)
 }
@@ -43,8 +43,8 @@ func (a *clusters) take(f *feed, c *api.Cluster) {
 	a.wake.ring()
 }
 
-// learn takes in which cluster a feed says that it reads. The name stands in for a UID that the API server refuses, and does
-// so for good where nothing else was known (docs/decisions/0010). The caller holds mu.
+// learn notes the cluster that a feed reads. The name stands in for a UID that the API server refuses, for good if nothing
+// else was known (docs/decisions/0010). The caller holds mu.
 func (a *clusters) learn(f *feed, uid string) {
 	at := a.cluster(f.uid)
 	switch {
@@ -63,7 +63,7 @@ func (a *clusters) learn(f *feed, uid string) {
 	}
 }
 
-// cluster returns what is known of a cluster; nil for nothing. The caller holds mu.
+// cluster returns a known cluster, nil for none. The caller holds mu.
 func (a *clusters) cluster(uid string) *cluster {
 	if i := slices.IndexFunc(a.known, func(c *cluster) bool { return c.now.UID == uid }); i >= 0 && uid != "" {
 		return a.known[i]
@@ -71,8 +71,8 @@ func (a *clusters) cluster(uid string) *cluster {
 	return nil
 }
 
-// feedsOf returns the feeds of a cluster, in order. A Secret's never stands in for one of the Corefile. The caller holds
-// mu.
+// feedsOf returns the feeds of a cluster, in order. A Secret's feed never stands in for one of the Corefile. The caller
+// holds mu.
 func (a *clusters) feedsOf(uid string) (feeds []*feed) {
 	for _, f := range a.feeds {
 		if f.uid == uid && uid != "" && (f.of == nil || len(feeds) == 0 || feeds[0].of != nil) {
@@ -82,7 +82,7 @@ func (a *clusters) feedsOf(uid string) (feeds []*feed) {
 	return feeds
 }
 
-// settle decides which clusters exist, what belongs to them, and who writes to them. The caller holds mu.
+// settle decides which clusters exist, which feeds belong to them, and which writes to them. The caller holds mu.
 func (a *clusters) settle() {
 	a.known = slices.DeleteFunc(a.known, func(c *cluster) bool {
 		feeds := a.feedsOf(c.now.UID)
@@ -107,8 +107,8 @@ func (a *clusters) settle() {
 	a.note()
 }
 
-// recognize gives a new feed the UID of the known cluster that has its name, came from the same server and by the same way, Corefile
-// or Secret. It reports whether there is one. The caller holds mu.
+// recognize gives a new feed the UID of the known cluster with the same name, server and kind of entry, Corefile or Secret. It
+// reports whether there is one. The caller holds mu.
 func (a *clusters) recognize(f *feed) (recognized bool) {
 	for _, c := range a.known {
 		if c.now.Name == f.name && c.identity == f.source.Identity() && c.bySecret == (f.of != nil) {
@@ -119,17 +119,17 @@ func (a *clusters) recognize(f *feed) (recognized bool) {
 	return false
 }
 
-// isServed reports whether answers hold the objects of a cluster. A new cluster waits while one that it replaces stays until the
-// feeds of the new one have listed as much. The caller holds mu.
+// isServed reports whether answers include the objects of a cluster. A new cluster waits while the cluster that it replaces
+// stays, until the new one's feeds have listed as much. The caller holds mu.
 func (a *clusters) isServed(c *cluster) bool {
 	return c.compiled || !slices.ContainsFunc(a.known, func(o *cluster) bool {
 		return o != c && slices.ContainsFunc(o.awaits, func(f *feed) bool { return slices.Contains(c.feeds, f) })
 	})
 }
 
-// next returns what is to be compiled now, but for what is kept and overridden: its clusters are sorted by name, with those of the
-// Corefile of which nothing is known. from says where they come from, p is what is published of them. The caller holds the engine's
-// compiling: what has changed is told once.
+// next returns the objects to compile now, without registry and overrides: its clusters are sorted by name, with those of the
+// Corefile that have no objects yet. from says where they come from; p is what is published of them. The caller holds the
+// engine's compiling: each change is reported once.
 func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publication) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,7 +170,7 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 	return in, from, p
 }
 
-// Reading yields the name of every feed, and what its source says of itself.
+// Reading yields the name of every feed, and its source's Stats.
 func (a *clusters) Reading() iter.Seq2[string, *source.Stats] {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// compileLoop compiles whenever something was published.
+// compileLoop compiles after each publication.
 func (e *Engine) compileLoop(ctx context.Context) {
-	// CoreDNS starts a goroutine for each query. Its stack begins with the average size in use, and is copied into a larger one where
-	// the query needs more. This lifts the average: without it a query takes 5 to 8 % more CPU; 32 KiB are too few.
+	// CoreDNS starts a goroutine for each query. Its stack begins with the average size in use, and is copied into a larger one if
+	// the query needs more. This raises the average: without it a query takes 5 to 8 % more CPU; 32 KiB are too few.
 	var deep [64 << 10]byte
 	defer runtime.KeepAlive(&deep)
 	for {
@@ -26,10 +26,10 @@ func (e *Engine) compileLoop(ctx context.Context) {
 	}
 }
 
-// compile makes and publishes the snapshot of what is known now. The first one waits until the kept
-// serials are known.
+// compile compiles what is known now, and publishes the snapshot. The first one waits until the
+// kept serials are known.
 func (e *Engine) compile() {
-	e.compiling.Lock() // one at a time comes from a snapshot
+	e.compiling.Lock() // one compile at a time starts from a snapshot
 	defer e.compiling.Unlock()
 	if e.Snapshot() == nil && e.registry.waits() {
 		return
@@ -37,13 +37,13 @@ func (e *Engine) compile() {
 	e.compileNow()
 }
 
-// compileNow is compile without a wait. The caller holds compiling.
+// compileNow is compile without waiting. The caller holds compiling.
 func (e *Engine) compileNow() {
 	begin, prev := e.Now(), e.Snapshot()
 	in, from, p := e.next()
 	in.Overrides = e.settings().override.overrides()
 	e.registry.fill(&in)
-	if prev == nil && e.base != nil { // what is on disk was to be answered from: see answerFromState
+	if prev == nil && e.base != nil { // the state on disk was to answer first: see answerFromState
 		base := in
 		base.Clusters = e.base
 		prev = records.Compile(nil, base, e.settings().opt, begin)
@@ -54,7 +54,7 @@ func (e *Engine) compileNow() {
 		in.Clusters = clusters
 		return e.structure.compile(prev, in, e.settings().opt, begin, whole)
 	})
-	if p.Snapshot.Behind() { // it may hold what came from there
+	if p.Snapshot.Behind() { // it may still hold objects of the state
 		p.FromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.FromState, e.Current().FromState))))
 	}
 	if p.listed && !p.Snapshot.Behind() {
@@ -72,7 +72,7 @@ func (e *Engine) Publish(snap *records.Snapshot) {
 	e.publish(&Publication{Snapshot: snap, Made: e.Now()}, 0)
 }
 
-// publish makes p what queries are answered from, and tells about it. took is how long it was compiled.
+// publish answers queries from p, and reports it. took is the time of the compile.
 func (e *Engine) publish(p *Publication, took time.Duration) {
 	was := e.now.Swap(p)
 	before, snap, s := was.Snapshot, p.Snapshot, e.settings()

@@ -1,5 +1,5 @@
-// Package engine is the hub between what is read and what is answered: it takes what the feeds of clusters publish, compiles it,
-// and keeps the newest snapshot. It knows nothing of CoreDNS.
+// Package engine connects sources and answers: it takes what the feeds of clusters publish, compiles it, and keeps the newest
+// snapshot. It knows nothing of CoreDNS.
 package engine
 
 import (
@@ -13,20 +13,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Engine is the hub: it takes what the feeds publish, compiles it and keeps
-// the snapshot that all server blocks answer from. All Corefiles of a CoreDNS, one after the other, have one engine.
+// Engine takes what the feeds publish, compiles it, and keeps the snapshot that all server blocks answer from. The
+// successive Corefiles of a CoreDNS process share one engine.
 type Engine struct {
-	// now is what queries are answered from; never nil.
+	// now answers queries; never nil.
 	now atomic.Pointer[Publication]
 	// inForce are the settings; nil before the first.
 	inForce atomic.Pointer[settings]
 
-	// failing finds hosts without a target that is up.
+	// failing finds hosts whose targets are all down.
 	failing *failOpens
 
 	// registry has the owners and serials that the elected writer keeps.
 	registry registry
-	// Now and Random, which queries call, any number at a time, are set before the first Corefile, if at all.
+	// Now and Random are called by queries, concurrently. Set them before the first Corefile, if at all.
 	Now    func() time.Time
 	Random func() uint64
 	tell   Listener
@@ -36,34 +36,33 @@ type Engine struct {
 	readiness
 	stateRead
 
-	// compiling is held while something is compiled: what comes of a snapshot shares trees with it. It guards running, too:
-	// what ends each part that runs.
+	// compiling is held during a compile: a snapshot shares trees with its predecessor. It also guards running, the
+	// functions that end running parts.
 	compiling sync.Mutex
 	running   map[any]context.CancelFunc
-	structure structure  // it guards this, too
-	standing  standstill // and this
+	structure structure  // also guarded by compiling
+	standing  standstill // also guarded by compiling
 
-	ended atomic.Bool // set once nothing is published any more
+	ended atomic.Bool // set once no more is published
 
 	// guard holds back unreported removals. Only the compiling goroutine uses it.
 	guard *guard
 }
 
-// Logger takes what an engine says.
+// Logger takes the engine's messages.
 type Logger interface {
 	Infof(format string, args ...any)
 	Warningf(format string, args ...any)
 	Errorf(format string, args ...any)
 }
 
-// Listener is told of events in an engine, and must not block for long.
+// Listener is told of an engine's events, and must not block for long.
 type Listener interface {
-	// Published says that now is answered from, after before, which is nil for the first. took is how long compiling took.
+	// Published says that now replaced before, which is nil for the first. took is the time of the compile.
 	Published(before, now *records.Snapshot, took time.Duration)
-	// FailOpen says that a host begins to fail open, and for whom, or with "" that it ceases to (rule 4.6).
+	// FailOpen says that a host begins to fail open, and for which clients; "" says that it recovered (rule 4.6).
 	FailOpen(host, whom string)
-	// Checked says how a check of a target has ended, Found that it has changed what is known of the target. Several
-	// goroutines call them.
+	// Checked reports the outcome of a check, Found a change of a target's health. Several goroutines call them.
 	Checked(t *health.Target, o health.Outcome, took time.Duration)
 	Found(t *health.Target, before, after health.Word)
 }
@@ -95,8 +94,8 @@ func New(log Logger, tell Listener) *Engine {
 	return e
 }
 
-// Stop ends everything. Queries are answered from the last
-// snapshot afterwards too: CoreDNS goes on asking until its lame duck time ends.
+// Stop ends everything. Queries still get the last snapshot: CoreDNS serves until its lame duck
+// time ends.
 func (e *Engine) Stop() {
 	e.cancel()
 	e.done.Wait()
@@ -109,16 +108,16 @@ func (e *Engine) Stop() {
 	e.ended.Store(true)
 }
 
-// life is what ends with an engine.
+// life holds what ends with an engine.
 type life struct {
 	log    Logger
 	ctx    context.Context
 	cancel context.CancelFunc
-	done   sync.WaitGroup // what runs
-	wake   bell           // has everything compiled that is pending
+	done   sync.WaitGroup // running goroutines
+	wake   bell           // compiles everything pending
 }
 
-// after calls do in a while, unless that is after the end, and has everything compiled anew.
+// after calls do after a while and compiles everything anew, unless the engine has ended.
 func (l *life) after(while time.Duration, do func()) {
 	l.done.Go(func() {
 		select {
@@ -130,7 +129,7 @@ func (l *life) after(while time.Duration, do func()) {
 	})
 }
 
-// bell wakes a goroutine once for all rings before it looks.
+// bell wakes a goroutine once, however often it rang before.
 type bell chan struct{}
 
 func newBell() bell { return make(bell, 1) }
@@ -142,7 +141,7 @@ func (b bell) ring() {
 	}
 }
 
-// wait returns a while after the bell has been rung, and not before a time; false if ctx has ended.
+// wait returns a while after a ring, but not before the given time; false if ctx has ended.
 func (b bell) wait(ctx context.Context, while time.Duration, before time.Time) bool {
 	select {
 	case <-ctx.Done():
@@ -157,7 +156,7 @@ func (b bell) wait(ctx context.Context, while time.Duration, before time.Time) b
 	return true
 }
 
-// alarm rings after a while, unless it is set anew or stopped before. The zero alarm is not set.
+// alarm rings after a while, unless it is set again or stopped first. The zero alarm is not set.
 type alarm struct{ timer *time.Timer }
 
 func (a *alarm) set(while time.Duration, ring func()) {

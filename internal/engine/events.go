@@ -24,7 +24,7 @@ const (
 	eventConflict = "Conflicted"
 )
 
-// maxEvents is how many objects are told of one thing that happens.
+// maxEvents bounds the objects that get an Event about one occurrence.
 const maxEvents = 20
 
 // event writes an Event about an object; the writer drops it unless this replica writes.
@@ -39,7 +39,7 @@ func (e *Engine) event(cluster string, ref api.Ref, warning bool, reason, messag
 	}
 }
 
-// targetEvent tells the policies that a target is checked for that it has fallen or risen.
+// targetEvent tells a target's policies that it has gone up or down.
 func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.State) {
 	t, ok := snap.Checks().Get(key)
 	if !ok {
@@ -58,7 +58,7 @@ func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.S
 	}
 }
 
-// toldOf yields the policies that are told of a target, each with whose it is where it is another one's of its pool.
+// toldOf yields the policies to tell of a target, each with the target's owner if that is another object of its pool.
 func toldOf(snap *records.Snapshot, key string) iter.Seq2[records.Object, string] {
 	return func(yield func(records.Object, string) bool) {
 		told := make(map[records.Object]bool) // a policy has several objects that follow
@@ -76,7 +76,7 @@ func toldOf(snap *records.Snapshot, key string) iter.Seq2[records.Object, string
 	}
 }
 
-// whose names the first of the objects that a target is of; "" if it is one of o's.
+// whose names the first of the objects that a target belongs to; "" if that is one of o's.
 func whose(own map[records.Object]bool, o records.Object) string {
 	if own[o] || len(own) == 0 {
 		return ""
@@ -91,8 +91,8 @@ func whose(own map[records.Object]bool, o records.Object) string {
 	return text
 }
 
-// failOpenEvent tells the owner of a host that it fails open for some, "" if it does not
-// any more.
+// failOpenEvent tells the owner of a host that it fails open for some clients; "" that it
+// recovered.
 func (e *Engine) failOpenEvent(host, whom string) {
 	snap := e.Snapshot()
 	if snap == nil {
@@ -107,7 +107,7 @@ func (e *Engine) failOpenEvent(host, whom string) {
 	}
 }
 
-// conflictEvents tells the objects whose names are another's since before, which may be nil.
+// conflictEvents tells objects of conflicts that are not in before, which may be nil.
 func (e *Engine) conflictEvents(before, snap *records.Snapshot) {
 	if len(e.Writers()) == 0 || before == nil {
 		return // at a start, conflicts are old
@@ -131,8 +131,7 @@ func (e *Engine) conflictEvents(before, snap *records.Snapshot) {
 	}
 }
 
-// conflictsOf returns what a verdict says of conflicts, by host; "" is the object itself. v may
-// be nil.
+// conflictsOf returns a verdict's conflicts, by host; "" is the object itself. v may be nil.
 func conflictsOf(v *api.Verdict) map[string]string {
 	all := make(map[string]string)
 	if v == nil {

@@ -12,24 +12,24 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// failOpens finds which hosts begin and cease to fail open: to be answered with
-// targets that are down, because no other is left (rule 4.6). What happens at once
-// is looked at once: a rack that fails takes thousands of targets with it.
+// failOpens finds hosts that begin or cease to fail open: to answer with targets that are down
+// because no other is left (rule 4.6). Changes are collected first: a failing rack takes thousands
+// of targets with it.
 type failOpens struct {
 	snap func() *records.Snapshot // may return nil
-	// follow is told of the targets that have another state, by key.
+	// follow is told of targets whose state changed, by key.
 	follow func(snap *records.Snapshot, targets map[string]health.State)
-	// told is told of each host that begins to fail open, and for whom, or ceases: "".
+	// told is told of each host that begins to fail open, and for which clients; "" if it recovered.
 	told func(host, whom string)
 	wake bell
 
 	mu sync.Mutex // guards what follows
-	// targets are those that have changed since the last look, by key, each with what was
-	// found of it before, groups the groups of names that were compiled.
+	// targets changed since the last look, by key, each with its state before; groups are the
+	// groups of names that were compiled.
 	targets map[string]health.State
 	groups  map[string]bool
 
-	// open are the hosts that failed open at the last look, and for whom. The map is never changed, only replaced.
+	// open are the hosts that failed open at the last look, and for which clients. The map is replaced, never changed.
 	open atomic.Pointer[map[string]string]
 }
 
@@ -42,7 +42,7 @@ func newFailOpens(snap func() *records.Snapshot) *failOpens {
 	return f
 }
 
-// changed notes a new check result of a target.
+// changed notes a target's new state.
 func (f *failOpens) changed(t *health.Target, before health.State) {
 	f.mu.Lock()
 	if _, known := f.targets[t.Key()]; !known {
@@ -52,7 +52,7 @@ func (f *failOpens) changed(t *health.Target, before health.State) {
 	f.wake.ring()
 }
 
-// compiled notes what snap has made anew.
+// compiled notes the groups that snap compiled anew.
 func (f *failOpens) compiled(snap *records.Snapshot) {
 	f.mu.Lock()
 	renewed := slices.Values(snap.Renewed())
@@ -72,35 +72,35 @@ func (f *failOpens) compiled(snap *records.Snapshot) {
 // gather is how long changes are collected before a look.
 const gather = time.Second
 
-// run looks at what changes until ctx ends.
+// run looks at changes until ctx ends.
 func (f *failOpens) run(ctx context.Context) {
 	for f.wake.wait(ctx, gather, time.Time{}) {
 		f.look()
 	}
 }
 
-// look finds the hosts that have begun and ceased to fail open, and tells of them.
+// look finds the hosts that began or ceased to fail open, and reports them.
 func (f *failOpens) look() {
-	// First what has changed, then what came of it: a snapshot that is compiled in
-	// between is looked at now, and once more later.
+	// Take the changes before the snapshot: one compiled in between is looked at now, and once more
+	// later.
 	f.mu.Lock()
 	targets, groups := f.targets, f.groups
 	f.targets, f.groups = make(map[string]health.State), make(map[string]bool)
 	f.mu.Unlock()
 	snap, open := f.snap(), *f.open.Load()
 	if snap == nil {
-		return // the first one renews everything
+		return // the first snapshot renews everything
 	}
 	for key := range targets {
 		for group := range snap.Checks().Users(key) {
 			groups[group] = true
 		}
 	}
-	// Each host is looked at once: its targets change meanwhile.
+	// Look at each host once: its targets change meanwhile.
 	hosts := make(map[string]string)
 	for host := range open {
 		if len(groups) > 0 && groups[records.Group(host)] {
-			hosts[host] = "" // unless it is there
+			hosts[host] = "" // unless set below
 		}
 	}
 	for group := range groups {

@@ -12,51 +12,49 @@ import (
 
 // The numbers of rule 8.5.
 const (
-	// DefaultGuard is how long too large a loss is held where the Corefile says nothing.
+	// DefaultGuard is how long too large a loss is held without a setting.
 	DefaultGuard = 5 * time.Minute
-	// gatherTime is how long missing objects are gathered before they are decided on: the kinds and namespaces of
-	// a cluster are listed one by one.
+	// gatherTime is how long missing objects are gathered before a decision: a cluster's kinds and namespaces are
+	// listed one by one.
 	gatherTime = 30 * time.Second
-	// A loss is too large from lossNames names of a zone on, if they are more than lossShare percent of it.
+	// A loss is too large from lossNames names of a zone, if they are more than lossShare percent of it.
 	lossNames = 3
 	lossShare = 30
-	// maxMissing bounds the missing objects of a cluster: lists of ever new objects must not fill the memory.
+	// maxMissing bounds a cluster's missing objects: lists of ever new objects must not fill the memory.
 	maxMissing = 1_000_000
 )
 
-// guard is the brake on mass withdrawal (rule 8.5). It stands between what the feeds publish and what is compiled. Objects
-// that vanished without a report of their deletion stay in what is compiled for gatherTime; then they go, or all of the
-// cluster are held for period.
-//
-// It belongs to whoever holds the engine's compiling, but for published.
+// guard is the brake on mass withdrawal (rule 8.5), between the feeds and the compile. Objects that vanish without a
+// report of their deletion stay for gatherTime; then they go, or the cluster's are all held for period. All but published
+// belongs to the holder of the engine's compiling.
 type guard struct {
-	period time.Duration // 0 for a guard that does nothing
-	// origins says, by cluster, where the objects of each kind come from that were compiled last: what is missing where they
-	// come from elsewhere is so by the operator's word. reloaded is true from when a Corefile counts until all is compiled under it.
+	period time.Duration // 0 turns the guard off
+	// origins says, by cluster, where the last compiled objects of each kind come from: if they come from elsewhere now, the
+	// operator wanted the loss. reloaded is true from a new Corefile until everything is compiled under it.
 	origins  map[string]origins
 	reloaded bool
 
-	wake  func() // has everything compiled anew
-	alarm alarm  // rings when the next time is over
+	wake  func() // compiles everything anew
+	alarm alarm  // rings when the next absence ends
 	log   Logger
 
 	clusters  map[string]*guarded
 	published atomic.Pointer[[]HeldZone] // by origin; nil for none
 }
 
-// guarded is what is missing of one cluster. It is immutable.
+// guarded is what one cluster lacks. It is immutable.
 type guarded struct {
 	missing map[api.Ref]absence
-	// losses are what the zones would lose with what is held, as of when that was decided, which is held.
+	// losses are what the zones would lose without the held objects, as of that decision.
 	losses map[string]records.Loss
 	held   time.Time
 }
 
 // absence is an object, or the status of a Gateway, that vanished without a report.
 type absence struct {
-	since time.Time // when it vanished; of one that is held, when that was decided
+	since time.Time // when it vanished; if held, when that was decided
 	held  bool
-	// gateway is what is served of a Gateway that lost its status; nil if the object is missing.
+	// gateway is the served form of a Gateway that lost its status; nil if the object is missing.
 	gateway *api.Gateway
 }
 
@@ -64,8 +62,8 @@ func newGuard(wake func(), log Logger) *guard {
 	return &guard{period: DefaultGuard, clusters: make(map[string]*guarded), wake: wake, log: log}
 }
 
-// compile compiles clusters, as the feeds published them, with what is missing of them since prev, which may be nil. from says
-// where they come from. Whether a loss is too large takes all of what would be: then compile makes the whole, and not leaves alone.
+// compile compiles clusters, as the feeds published them, with the objects missing since prev, which may be nil. from says where
+// they come from. To decide whether a loss is too large, it compiles the whole, not leaves alone.
 func (g *guard) compile(
 	prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, now time.Time,
 	compile func(_ []*api.Cluster, whole bool) *records.Snapshot,
@@ -93,7 +91,7 @@ func (g *guard) compile(
 			continue
 		}
 		maps.DeleteFunc(kept, func(_ api.Ref, a absence) bool { return a.held || !now.Before(a.end(g.period)) })
-		if len(kept) > 0 { // what vanished later has its own time
+		if len(kept) > 0 { // objects that vanished later have their own time
 			s.missing = kept
 			tried = render()
 		}
@@ -114,7 +112,7 @@ func tooLarge(losses map[string]records.Loss) bool {
 	return false
 }
 
-// hold holds everything that is missing of the cluster.
+// hold holds everything that the cluster lacks.
 func (s *guardStep) hold(losses map[string]records.Loss, now time.Time) {
 	s.losses, s.held = losses, now
 	for ref, a := range s.missing {
@@ -125,7 +123,7 @@ func (s *guardStep) hold(losses map[string]records.Loss, now time.Time) {
 	}
 }
 
-// commit makes the steps what there is, says what is new about it, and sets the timer.
+// commit adopts the steps, logs what is new, and sets the alarm.
 func (g *guard) commit(steps []*guardStep, now time.Time) {
 	g.clusters = make(map[string]*guarded, len(steps))
 	var next time.Time
@@ -152,7 +150,7 @@ func (g *guard) commit(steps []*guardStep, now time.Time) {
 	}
 }
 
-// end returns when an absence is decided on, or has been held for period.
+// end returns when an absence is decided on, or its hold ends.
 func (a absence) end(period time.Duration) time.Time {
 	if a.held {
 		return a.since.Add(period)

@@ -10,15 +10,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// HeldZone is what is held of one zone.
+// HeldZone is what is held in one zone.
 type HeldZone struct {
 	Origin string
-	Names  int       // how many would go, when that was decided
+	Names  int       // how many would go, as of the decision
 	Since  time.Time // when the first of them was missed
 	Until  time.Time // when the last of them goes
 }
 
-// show makes what is held known to others. A name that two clusters hold counts twice.
+// show publishes the holds. A name that two clusters hold counts twice.
 func (g *guard) show() {
 	zones := make(map[string]HeldZone)
 	for _, c := range g.clusters {
@@ -38,7 +38,7 @@ func (g *guard) show() {
 	g.published.Store(&list)
 }
 
-// say logs what of a cluster is held from now on, and when nothing is any more.
+// say logs new holds of a cluster, and the end of the last one.
 func (g *guard) say(s *guardStep) {
 	switch {
 	case s.held.After(s.was.held):
@@ -56,7 +56,7 @@ func (g *guard) say(s *guardStep) {
 // maxSaid is how many zones a line of the log names.
 const maxSaid = 3
 
-// lossesText says how many names of which zones go.
+// lossesText says how many names go from which zones.
 func lossesText(losses map[string]records.Loss) string {
 	var list []string
 	for _, origin := range slices.Sorted(maps.Keys(losses)) {
@@ -68,7 +68,7 @@ func lossesText(losses map[string]records.Loss) string {
 	return strings.Join(list, ", ")
 }
 
-// noteReload says which zones lose much because the configuration takes it away: that is the operator's word, and not held.
+// noteReload logs large losses that a new configuration causes: the operator wanted them, so they are not held.
 func (g *guard) noteReload(prev, snap *records.Snapshot, steps []*guardStep) {
 	word := g.reloaded || slices.ContainsFunc(steps, func(s *guardStep) bool { return s.unread })
 	if g.reloaded = word && snap.Behind(); !word || snap.Behind() || prev == nil {

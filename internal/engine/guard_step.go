@@ -12,19 +12,19 @@ import (
 // guardStep is one compile of one cluster as the guard sees it.
 type guardStep struct {
 	guarded
-	in     *api.Cluster // as its feeds have it
-	before *api.Cluster // as it was compiled last; nil for a new one
+	in     *api.Cluster // as its feeds report it
+	before *api.Cluster // as last compiled; nil for a new one
 	was    *guarded
-	// due reports that what is missing is to be decided on; expired counts what was held for its whole time.
+	// due says that a decision about missing objects is due; expired counts objects held for their whole time.
 	due     bool
 	expired int
-	// elsewhere says of which kinds objects come from elsewhere than those that were compiled last.
+	// elsewhere says which kinds now come from elsewhere than in the last compile.
 	elsewhere [api.NumKinds]bool
-	// unread is set where something went that the configuration does not have read any more.
+	// unread is set if objects went because the configuration no longer reads them.
 	unread bool
 }
 
-// look finds out what is missing of each cluster.
+// look finds each cluster's missing objects.
 func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, now time.Time) (steps []*guardStep) {
 	for _, in := range clusters {
 		s := &guardStep{in: in, was: g.clusters[in.Name]}
@@ -48,9 +48,9 @@ func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, from map[s
 	return steps
 }
 
-// look fills in what is missing.
+// look fills in the missing objects.
 func (s *guardStep) look(g *guard, now time.Time) {
-	reported := make(map[api.Ref]bool, len(s.in.Changed)) // or there
+	reported := make(map[api.Ref]bool, len(s.in.Changed)) // or present
 	for _, ref := range s.in.Changed {
 		reported[ref] = true
 	}
@@ -101,7 +101,7 @@ func (s *guardStep) absent(ref api.Ref, reported bool, now time.Time) (absence, 
 		}
 		before, _ := s.before.Gateways.Get(ref.Name)
 		after, _ := s.in.Gateways.Get(ref.Name)
-		if a.gateway == nil { // one that was away is another case
+		if a.gateway == nil { // one that was missing before is another case
 			a = absence{since: now}
 		}
 		a.gateway = withStatus(after, before)
@@ -120,9 +120,9 @@ func (s *guardStep) absent(ref api.Ref, reported bool, now time.Time) (absence, 
 	return a, true
 }
 
-// withStatus returns after with the addresses or routes of before where all of them vanished while the spec stayed the same; nil
-// otherwise. A Gateway created anew with the same listeners counts as the same spec (a restore creates it without a status).
-// Generation 0: not from an API server.
+// withStatus returns after with before's addresses or routes if all of them vanished while the spec stayed the same; else nil. A
+// Gateway created anew with the same listeners counts as the same spec (a restore creates it without a status). Generation 0:
+// not from an API server.
 func withStatus(after, before *api.Gateway) *api.Gateway {
 	if before == nil || before.Deleting || after.Deleting || after.Generation == 0 {
 		return nil
@@ -150,7 +150,7 @@ func withStatus(after, before *api.Gateway) *api.Gateway {
 	return &merged
 }
 
-// sameListeners reports whether two Gateways listen for the same.
+// sameListeners reports whether two Gateways have equal listeners.
 func sameListeners(a, b *api.Gateway) bool {
 	return slices.EqualFunc(a.Listeners, b.Listeners, func(a, b api.Listener) bool {
 		a.AttachedRoutes = b.AttachedRoutes
@@ -158,7 +158,7 @@ func sameListeners(a, b *api.Gateway) bool {
 	})
 }
 
-// render returns the cluster with what is missing of it, as it was.
+// render returns the cluster with its missing objects, as they were.
 func (s *guardStep) render() *api.Cluster {
 	if len(s.missing)+len(s.was.missing) == 0 {
 		return s.in

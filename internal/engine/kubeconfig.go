@@ -29,7 +29,7 @@ func ownNamespace() string {
 	return ""
 }
 
-// openGeo opens what finds clients; nil if the Corefile names nothing.
+// openGeo opens the databases that locate clients; nil if the Corefile names none.
 func openGeo(cfg *Options, log Logger) (*geo.DB, error) {
 	if len(cfg.GeoIP) == 0 && cfg.Nets == "" {
 		return nil, nil
@@ -45,9 +45,8 @@ func openGeo(cfg *Options, log Logger) (*geo.DB, error) {
 	return db, nil
 }
 
-// restConfig returns how to reach the API server: the kubeconfig of the
-// Corefile, else the one in the pod, else that of the environment's KUBECONFIG; and the
-// namespace that it means where nothing says which, "" for none.
+// restConfig returns how to reach the API server: by the Corefile's kubeconfig, else the pod's
+// service account, else the environment's KUBECONFIG; and its default namespace, "" for none.
 func restConfig(cfg *Options) (c *rest.Config, namespace string, err error) {
 	if cfg.Kubeconfig.File != "" {
 		c, namespace, err := loadKubeconfig([]string{cfg.Kubeconfig.File}, cfg.Kubeconfig.Context)
@@ -74,8 +73,8 @@ func restConfig(cfg *Options) (c *rest.Config, namespace string, err error) {
 	return c, namespace, nil
 }
 
-// loadKubeconfig reads files, of which some may be missing, as one kubeconfig;
-// context "" is their own current one. It returns the context's namespace, too.
+// loadKubeconfig merges files, some of which may be missing, into one kubeconfig; context "" is
+// their current one. It also returns the context's namespace.
 func loadKubeconfig(files []string, context string) (c *rest.Config, namespace string, err error) {
 	rules := &clientcmd.ClientConfigLoadingRules{Precedence: files}
 	all, err := rules.Load()
@@ -97,8 +96,7 @@ func loadKubeconfig(files []string, context string) (c *rest.Config, namespace s
 	case all.Contexts[used] == nil:
 		return nil, "", fmt.Errorf("no context %q in %s; want one of %s", used, names, known)
 	}
-	// The deferred loader would take the pod's service account in place of files
-	// that say nothing.
+	// The deferred loader would prefer the pod's service account to empty files.
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: context}
 	c, err = clientcmd.NewNonInteractiveClientConfig(*all, context, overrides, rules).ClientConfig()
 	if err != nil {

@@ -15,67 +15,65 @@ import (
 // PluginName is the name of the directive.
 const PluginName = "kuadrant"
 
-// LocalCluster is the name of the cluster whose API server is watched; no other cluster has it.
+// LocalCluster is the name of the watched API server's cluster; no other cluster has it.
 const LocalCluster = "local"
 
 // Place is a position in a Corefile: file:line.
 type Place string
 
-// Errorf returns an error that reads as those of CoreDNS's own parser do.
+// Errorf returns an error in the form of CoreDNS's parser.
 func (p Place) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s - Error during parsing: %w", p, fmt.Errorf(format, args...))
 }
 
-// Options has the process-wide settings of all kuadrant directives of one Corefile. A setting is in one block, or equal in
-// every block that has it. The zero Options is that of an empty Corefile. Relative paths are joined to the directive root.
+// Options has the process-wide settings of a Corefile's kuadrant directives. Blocks that have a setting must agree on it.
+// The zero Options is an empty Corefile's. Relative paths are joined to the directive root.
 type Options struct {
 	// Kubeconfig says how to reach the main cluster; zero for the pod's service account, else the environment's KUBECONFIG.
 	Kubeconfig Kubeconfig
 	// Clusters are those beside the main one, sorted by name.
 	Clusters []Cluster
-	// Manifests are directories in place of clusters, in the order of the Corefile; neither Kubeconfig nor Clusters are set
-	// beside them.
+	// Manifests are directories in place of clusters, in the order of the Corefile; they exclude Kubeconfig and Clusters.
 	Manifests []Manifests
-	// Pools says where the clusters of Manifests and Sources pool, by name; a missing one pools everywhere.
+	// Pools says where the clusters of Manifests and Sources pool, by name; without an entry, everywhere.
 	Pools map[string]api.Pools
 	// Selection says which objects are read; its Pools are each cluster's own.
 	Selection source.Selection
-	// GeoIP are databases that find clients, the first one first, and Nets a file of networks that is asked before them; ""
-	// for none.
+	// GeoIP are databases that locate clients, in order; Nets is a file of networks that is asked before them; "" for none.
 	GeoIP []string
 	Nets  string
 	// Lent is true if CoreDNS's geoip plugin finds clients (rule 3.5).
 	Lent bool
-	// Override is the operator's file of overrides, and State the directory of what is kept on disk; "" for none.
+	// Override is the operator's file of overrides, State the directory of the state on disk; "" for none.
 	Override, State string
 	Console         Console
-	// Guard is how long mass removals are held back, from 0, which is off, to 24 h; nil for the default, 5 minutes.
+	// Guard is how long mass removals are held back, up to 24 h; 0 is off, nil the default, 5 minutes.
 	Guard *time.Duration
-	// ProbesOff is true if targets are not checked from here.
+	// ProbesOff is true if this server checks no targets.
 	ProbesOff bool
 	// ProbeDeny and ProbeAllow are sorted prefixes where checks may not and may go; nil for the defaults.
 	ProbeDeny, ProbeAllow []netip.Prefix
 	Writing               Writing
-	// ZoneNamespaces may have Zones that no other one delegates, sorted; nil for the default.
+	// ZoneNamespaces may have Zones without a delegation from another Zone, sorted; nil for the default.
 	ZoneNamespaces []string
-	// Publish are the lines publish, in the order of their domains and types.
+	// Publish are the publish lines, sorted by domain and type.
 	Publish []records.Publish
-	// Zones are those of all blocks, in the order of the Corefile.
+	// Zones are the zones of all blocks, in the order of the Corefile.
 	Zones []records.ZoneOptions
-	// Sources, where there are any, are read in place of clusters, and Locator, unless it is nil, finds clients: a program that
-	// embeds the engine hands them over. The files of Locator are not followed.
+	// Sources, if any, replace clusters, and Locator, unless nil, locates clients: a program that embeds the engine passes
+	// them. The engine does not follow Locator's files.
 	Sources []source.Source
 	Locator *geo.DB
 
-	// places says where things stand first: properties by name, the directive by PluginName, and lines of which there may be
-	// several by their name and what they are about, such as "zone example.com.".
+	// places says where settings first stand: properties by name, the directive by PluginName, and repeatable lines by name
+	// and subject, such as "zone example.com.".
 	places map[string]Place
 }
 
 // Kubeconfig names a kubeconfig file and a context in it; "" is the file's own.
 type Kubeconfig struct{ File, Context string }
 
-// Manifests is a directory of manifests, and the cluster that it stands for.
+// Manifests is a directory of manifests, and the cluster that it represents.
 type Manifests struct{ Dir, Cluster string }
 
 // Cluster is one more cluster.
@@ -87,28 +85,28 @@ type Cluster struct {
 	WriteBackOff bool // nothing is written to it
 }
 
-// Key is what Options.At finds the cluster's line by.
+// Key is the cluster line's key for Options.At.
 func (c *Cluster) Key() string { return "cluster " + c.Name }
 
 // Console says where the console listens.
 type Console struct {
 	Address   string // with a port; "" for no console
 	TokenFile string // "" for none
-	Hosts     string // further names by which browsers may reach it, with spaces between them
+	Hosts     string // further host names for browsers, separated by spaces
 }
 
-// Writing is what is written back to clusters.
+// Writing says what is written back to clusters.
 type Writing struct {
 	Mode       string // all, status or off; "" is all
-	QPS, Burst int    // requests a second and at once, up to 10000; 0 is the default
-	Namespace  string // of the Lease; "" for that of the pod, else of the kubeconfig's context
+	QPS, Burst int    // requests a second and in a burst, up to 10000; 0 is the default
+	Namespace  string // of the Lease; "" for the pod's, else that of the kubeconfig's context
 	Lease      string // its name; "" is the default
 }
 
 // At returns the first place of a property, or of another key; "" for none.
 func (o *Options) At(what string) Place { return o.places[what] }
 
-// Note keeps where something stands, unless it stood somewhere before.
+// Note keeps where something stands, unless a place is noted already.
 func (o *Options) Note(what string, at Place) {
 	if o.places == nil {
 		o.places = make(map[string]Place)
@@ -118,15 +116,15 @@ func (o *Options) Note(what string, at Place) {
 	}
 }
 
-// Records returns what compiling has to know.
+// Records returns the options of a compile.
 func (o *Options) Records() *records.Options {
 	return &records.Options{Zones: o.Zones, ProbesOff: o.ProbesOff, ProbeAllow: o.ProbeAllow, ZoneNamespaces: o.ZoneNamespaces, Publish: o.Publish}
 }
 
-// MaxOverrides is the largest file of overrides that is read, in octets.
+// MaxOverrides bounds the file of overrides, in octets.
 const MaxOverrides = 1 << 20
 
-// Idle returns a line for each of what the options select of objects, or read, and that clusters, all of which are listed, have none of.
+// Idle returns a line for each option that selects or reads objects of which clusters, all of them listed, have none.
 func (o *Options) Idle(clusters []*api.Cluster) (lines []string) {
 	none := func(has func(*api.Cluster) bool) bool { return !slices.ContainsFunc(clusters, has) }
 	for _, m := range o.Manifests {

@@ -13,20 +13,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/watchfile"
 )
 
-// overrideFile is the operator's file of overrides (rule 4.5). It needs no API
-// server. A file that is not there says nothing; one that cannot be understood
-// leaves what was read before in force.
+// overrideFile is the operator's file of overrides (rule 4.5). It needs no API server. A missing
+// file means no overrides; an invalid one leaves the last content in force.
 type overrideFile struct {
 	file    watchfile.File
-	now     atomic.Pointer[api.Overrides] // what it says; nil for nothing
-	changed func()                        // is called after each change
+	now     atomic.Pointer[api.Overrides] // its content; nil for none
+	changed func()                        // called after each change
 	log     Logger
-	// missing counts the looks in a row that have not found the file, since it was
-	// there.
+	// missing counts consecutive looks that did not find the file, since it was last there.
 	missing int
 }
 
-// openOverrides reads the file for the first time. watch says what it holds, once it counts.
+// openOverrides reads the file for the first time. watch logs its content, once that counts.
 func openOverrides(path string, log Logger, changed func()) (*overrideFile, error) {
 	f := &overrideFile{file: watchfile.File{Path: path, MaxSize: MaxOverrides}, changed: changed, log: log}
 	if err := f.load(); !errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +33,7 @@ func openOverrides(path string, log Logger, changed func()) (*overrideFile, erro
 	return f, nil
 }
 
-// overrides returns what the file says. f may be nil.
+// overrides returns the file's overrides. f may be nil.
 func (f *overrideFile) overrides() *api.Overrides {
 	if f == nil {
 		return nil
@@ -58,7 +56,7 @@ func (f *overrideFile) load() error {
 	return nil
 }
 
-// say says what counts now.
+// say logs what is in force now.
 func (f *overrideFile) say() {
 	if overrides := f.now.Load(); overrides != nil {
 		f.log.Infof("override file %q: active: %s", f.file.Path, listOverrides(overrides))
@@ -80,14 +78,14 @@ func listOverrides(overrides *api.Overrides) string {
 	return cmp.Or(strings.Join(lines, ", "), "no overrides")
 }
 
-// watch keeps up with the file until ctx ends.
+// watch follows the file until ctx ends.
 func (f *overrideFile) watch(ctx context.Context) {
 	f.say()
 	watchfile.Watch(ctx, f.refresh)
 }
 
-// missed is how many looks in a row must not find the file until it counts as gone:
-// an editor may be putting another in its place.
+// missed is how many consecutive looks must miss the file before it counts as gone: an editor may
+// be replacing it.
 const missed = 5
 
 // refresh reads the file if it has changed.

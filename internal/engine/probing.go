@@ -9,9 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// proberOptions returns what a prober needs that the Corefile says, and hands on what
-// it tells. apiServers are those of rest.Configs: URLs, or hosts with or without
-// a port.
+// proberOptions returns a prober's options from the Corefile, with callbacks to the listener.
+// apiServers come from rest.Configs: URLs, or hosts with or without a port.
 func (e *Engine) proberOptions(cfg *Options, apiServers []string) health.Options {
 	guard := health.Guard{Allow: cfg.ProbeAllow, Deny: slices.Clone(cfg.ProbeDeny)}
 	for _, server := range apiServers {
@@ -35,7 +34,7 @@ func (e *Engine) proberOptions(cfg *Options, apiServers []string) health.Options
 	}
 }
 
-// apiServers returns the API servers that feeds of the Corefile read.
+// apiServers returns the API servers that the Corefile's feeds read.
 func apiServers(feeds []*feed) (servers []string) {
 	for _, f := range feeds {
 		if f.same.config != nil {

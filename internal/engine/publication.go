@@ -12,23 +12,22 @@ import (
 
 // What others see of an engine. Any goroutine may call these.
 
-// Publication is a snapshot, nil for none, with the time at which it was made, the names of the clusters that are answered in
-// part from the state on disk, and those of the clusters that Secrets name. All of it changes at once, so that no answer from
-// the state goes out as a fresh one.
+// Publication is a snapshot, nil for none, with the time of its compile, the clusters answered partly from the state on disk,
+// and the clusters that Secrets name. All of it changes at once, so no answer from the state passes for a fresh one.
 type Publication struct {
 	Snapshot            *records.Snapshot
 	FromState, bySecret []string
 	Made                time.Time
-	// Listed are the options of which every source has listed what names come from; nil while one has not.
+	// Listed are the options whose sources have all listed the kinds with names; nil until then.
 	Listed *Options
 	listed bool           // every source has
-	prober *health.Prober // that was given the targets
+	prober *health.Prober // the one that got the targets
 }
 
-// Stale reports whether something comes from the state on disk.
+// Stale reports whether any part comes from the state on disk.
 func (p *Publication) Stale() bool { return len(p.FromState) > 0 }
 
-// Current returns what queries are answered from.
+// Current returns the publication that answers queries.
 func (e *Engine) Current() *Publication { return e.now.Load() }
 
 // Snapshot returns the newest snapshot; nil before the first.
@@ -37,19 +36,19 @@ func (e *Engine) Snapshot() *records.Snapshot { return e.now.Load().Snapshot }
 // Ended reports whether the engine was stopped: nothing is published any more.
 func (e *Engine) Ended() bool { return e.ended.Load() }
 
-// Locator returns what locates clients; nil if the Corefile names no database.
+// Locator returns the database that locates clients; nil if the Corefile names none.
 func (e *Engine) Locator() *geo.DB { return e.settings().locator }
 
-// Prober returns what checks targets; nil if the Corefile turns checks off.
+// Prober returns the prober; nil if the Corefile turns checks off.
 func (e *Engine) Prober() *health.Prober { return e.settings().prober }
 
 // Selection returns which objects are read.
 func (e *Engine) Selection() source.Selection { return e.settings().reads }
 
-// Options returns what is compiled by.
+// Options returns the options of the compile.
 func (e *Engine) Options() *records.Options { return e.settings().opt }
 
-// Held returns what the guard holds, by origin of the zone.
+// Held returns the guard's holds, by origin of the zone.
 func (e *Engine) Held() []HeldZone {
 	if list := e.guard.published.Load(); list != nil {
 		return *list
@@ -57,7 +56,7 @@ func (e *Engine) Held() []HeldZone {
 	return nil
 }
 
-// FailingOpen returns the clients that a host fails open for, by host. It must not be changed.
+// FailingOpen returns, by host, the clients that it fails open for. The map must not be changed.
 func (e *Engine) FailingOpen() map[string]string { return *e.failing.open.Load() }
 
 // StateWritten returns when this server last wrote the state on disk, zero for never; kept is false without a state.
@@ -72,8 +71,8 @@ func (e *Engine) StateWritten() (at time.Time, kept bool) {
 	return at, true
 }
 
-// Imagine returns the snapshot of now, and what would come of it if objects were applied to a cluster. Another structure is
-// compiled beside what goes on.
+// Imagine returns the current snapshot, and the one that would follow if objects were applied to a cluster. It compiles
+// another structure, beside the live one.
 func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Application) (before, after *records.Snapshot) {
 	e.compiling.Lock()
 	before = e.Snapshot()

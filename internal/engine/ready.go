@@ -8,17 +8,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// readiness is what readiness depends on beside the snapshot.
+// readiness is the state that readiness depends on besides the snapshot.
 type readiness struct {
 	answers atomic.Bool // something to answer from was found
-	late    atomic.Bool // what is not the main cluster's has had its time before the first answer
-	// probing is when the prober was given the targets of the first snapshot that can be answered from, nil
-	// before that: a Time keeps counting where the clock is set.
+	late    atomic.Bool // clusters other than the main one had their time before the first answer
+	// probing is when the prober got the targets of the first answerable snapshot, nil before that: a Time
+	// keeps counting if the clock is set.
 	probing atomic.Pointer[time.Time]
 }
 
-// Ready reports whether there is something to answer from: every cluster has listed a kind that holds names, or knows that it
-// is not installed, or has objects of one. A source without rights can only answer SERVFAIL, and must not look as good as the
+// Ready reports whether there is something to answer from: every cluster has listed a kind with names, knows that it is not
+// installed, or has objects of one. A source without rights can only answer SERVFAIL, and must not look as good as the
 // process that it replaces (rule 7.4). Once true, it stays true.
 func (e *Engine) Ready() bool {
 	p := e.Current()
@@ -32,10 +32,9 @@ func (e *Engine) Ready() bool {
 	return true
 }
 
-// answerable reports whether of every cluster something is known that names come
-// from, or that there is nothing. That kinds are not installed which most clusters do
-// without says nothing. Clusters beside the main one have a while to be heard of: one that
-// is away must not keep a process from answering for the others.
+// answerable reports whether each cluster has listed or has objects of a kind with names, or lacks Gateways or DNSPolicies;
+// that other kinds are missing says nothing. Clusters beside the main one have limited time: one that is away must not keep a
+// process from answering for the others.
 func (e *Engine) answerable(p *Publication) bool {
 	if e.secrets.expecting.Load() && !e.late.Load() {
 		return false
@@ -62,11 +61,11 @@ func (e *Engine) isExtra(cluster string) bool {
 	return slices.ContainsFunc(e.settings().feeds, func(f *feed) bool { return f.extra && f.name == cluster })
 }
 
-// firstRound is how long readiness waits for the first check of each target: the
-// next server should not be taken down for one that still sends queries to all.
+// firstRound is how long readiness waits for the first check of each target: the next server should
+// not be taken down for one that still sends queries to all.
 const firstRound = 10 * time.Second
 
-// probed reports whether the first round of checks has ended, or has had its time.
+// probed reports whether the first round of checks, or its time, is over.
 func (e *Engine) probed() bool {
 	p := e.settings().prober
 	if p == nil {

@@ -12,36 +12,36 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// registry is what the ConfigMaps of the registry hold, on its way to the compile: who has acquired which name (rule 5.4), and the
-// serials of zones without a Zone (rule 6.7). The zero registry is that of an engine without a writer. Any goroutine may use it.
+// registry passes the content of the registry's ConfigMaps to the compile: who has acquired which name (rule 5.4), and the serials
+// of zones without a Zone (rule 6.7). The zero registry is for an engine without a writer. Any goroutine may use it.
 type registry struct {
 	mu sync.Mutex // guards what follows
-	// writer is the elected one that keeps it, nil if nobody does, and cluster the one in which it does.
+	// writer is the elected one that keeps it, nil for none, cluster where it does.
 	writer  *controller.Writer
 	cluster string
-	// told is true once it is known what is kept, or that it cannot be read; newest is what
-	// was told last, or, where borrowed is true, what another writer or the state on disk had.
+	// told is true once the kept values are known, or unreadable; newest is what was last told, or,
+	// if borrowed, what another writer or the state on disk had.
 	told, borrowed bool
 	newest         controller.Kept
-	// owners and serials are the keys that have changed since the last compile.
+	// owners and serials are the keys changed since the last compile.
 	owners, serials map[string]bool
 	// compiled is the generation that was compiled last.
 	compiled uint64
 }
 
-// expect announces the writer that keeps owners and serials in a cluster from now on, "" for none. Before the first snapshot
-// nothing is published until it has told what is kept: names would go to other objects, and zones begin with serials that are
-// higher. Later, what was told before stays in use until then.
+// expect announces the writer that keeps owners and serials in a cluster from now on, "" for none. Before the first snapshot,
+// nothing is published until it has reported the kept values: else names would go to other objects, and zones begin with
+// higher serials. Later, the previous values stay in use until then.
 func (r *registry) expect(w *controller.Writer, cluster string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writer, r.cluster, r.told, r.borrowed = w, cluster, false, r.newest.Known
-	if r.newest.Generation = 0; cluster == "" { // what there is, is none of this writer's
+	if r.newest.Generation = 0; cluster == "" { // the present values are not this writer's
 		r.replace(controller.Kept{})
 	}
 }
 
-// replace makes kept the newest, in place of another writer's. The caller holds mu.
+// replace makes kept the newest, replacing another writer's. The caller holds mu.
 func (r *registry) replace(kept controller.Kept) {
 	for _, of := range []*controller.Kept{&r.newest, &kept} {
 		r.note(slices.Collect(maps.Keys(maps.Collect(of.Owners.All()))), slices.Collect(maps.Keys(maps.Collect(of.Serials.All()))))
@@ -49,7 +49,7 @@ func (r *registry) replace(kept controller.Kept) {
 	r.newest, r.borrowed = kept, false
 }
 
-// note notes what has changed. The caller holds mu.
+// note notes changed keys. The caller holds mu.
 func (r *registry) note(owners, serials []string) {
 	if r.owners == nil {
 		r.owners, r.serials = make(map[string]bool), make(map[string]bool)
@@ -62,8 +62,8 @@ func (r *registry) note(owners, serials []string) {
 	}
 }
 
-// TakeKept takes what a writer keeps now, and has it compiled, unless other values are expected. While no API server answers
-// that would know them, values from elsewhere stay.
+// TakeKept takes and compiles a writer's kept values, unless another writer is expected. While no API server answers,
+// borrowed values stay.
 func (e *Engine) TakeKept(from *controller.Writer, kept controller.Kept) {
 	r := &e.registry
 	r.mu.Lock()
@@ -83,8 +83,7 @@ func (e *Engine) TakeKept(from *controller.Writer, kept controller.Kept) {
 	e.wake.ring()
 }
 
-// registryUnanswered has the first compile go by what the state on disk has of what is kept, where it waits for somebody to say
-// what that is.
+// registryUnanswered lets a first compile that waits for the kept values use those of the state on disk.
 func (e *Engine) registryUnanswered() {
 	r := &e.registry
 	r.mu.Lock()
@@ -100,7 +99,7 @@ func (r *registry) waits() bool {
 	return r.cluster != "" && !r.told
 }
 
-// fill puts what is kept into in, and what has changed of it since the last call.
+// fill puts the kept values into in, and their changes since the last call.
 func (r *registry) fill(in *api.Objects) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +111,7 @@ func (r *registry) fill(in *api.Objects) {
 	r.owners, r.serials, r.compiled = nil, nil, r.newest.Generation
 }
 
-// lend goes by what the state on disk has, until somebody tells what is kept.
+// lend uses the kept values of the state on disk until a writer reports them.
 func (r *registry) lend(c *statefile.Contents) {
 	owners, serials := tree.Map[api.Owner]{}.Edit(), api.Serials{}.Edit()
 	for name, owner := range c.Owners {
@@ -128,11 +127,11 @@ func (r *registry) lend(c *statefile.Contents) {
 	r.newest, r.borrowed = controller.Kept{Known: true, Owners: owners.Map(), Serials: serials.Map()}, true
 }
 
-// toRegister is a controller.Keeps: what a snapshot has for the registry.
+// toRegister is a controller.Keeps: a snapshot's data for the registry.
 type toRegister struct {
 	snap       *records.Snapshot
 	generation uint64
-	fromState  []string // the clusters of which something comes from the state on disk
+	fromState  []string // the clusters with objects from the state on disk
 }
 
 // Kept implements controller.Keeps.

@@ -17,17 +17,17 @@ const (
 	// maxSecrets bounds the clusters that Secrets name: each has its own connections,
 	// goroutines and objects.
 	maxSecrets = 100
-	// clusterPatience is how long a process that has just started is not ready for want of
-	// clusters beside the main one, and puts nothing on record for want of lists. A cluster in reach takes a second.
+	// clusterPatience is how long a new process may be unready because clusters beside the main one are away, and
+	// registers nothing because lists are missing. A cluster in reach takes a second.
 	clusterPatience = 30 * time.Second
 )
 
-// secretsConfig says where the Secrets are that name clusters, and what is done with them.
+// secretsConfig says where the Secrets that name clusters are, and how they are used.
 type secretsConfig struct {
-	// place is where they are, "" if there is nowhere to look; namespace is the one there.
+	// place is their location, "" for none; namespace is the one there.
 	place, namespace string
-	same             feedSettings // of the way to them; text says what is read of the clusters, and written
-	// follow tells of the Secrets until ctx ends, open makes the feed of one that can be used.
+	same             feedSettings // of the way to them; text covers how the clusters are read and written
+	// follow reports the Secrets until ctx ends; open makes a usable one's feed.
 	follow func(ctx context.Context, publish func([]*source.Remote)) error
 	open   func(of *source.Remote) *feed
 }
@@ -38,26 +38,26 @@ type secrets struct {
 	cancel    context.CancelFunc   // ends follow
 	listed    bool                 // they have been listed
 	guard     time.Duration        // how long a cluster stays whose Secret is missing (rule 8.5)
-	elsewhere bool                 // they are looked for in another place than before, by the operator's word
-	told      []*source.Remote     // what was published of them last, and what is missing
+	elsewhere bool                 // they are looked for in a new place, as the operator wanted
+	told      []*source.Remote     // the last published ones, and the missing
 	lacked    []*source.Remote     // those of told that the first list lacks
 	missing   map[string]time.Time // since when one is missing, by name
-	alarm     alarm                // rings when the time of one is over
+	alarm     alarm                // rings when a missing one's time is over
 	unusable  map[string]*source.Remote
-	faults    map[string]string // why a Secret is not followed, or not in full, by its namespace/name
-	// expecting is true from the start of a process until the Secrets have been listed, and the
-	// clusters that they name have: until then no name is denied (rule 7.4).
+	faults    map[string]string // why a Secret is not followed in full, by namespace/name
+	// expecting is true from the start of a process until the Secrets, and then their clusters,
+	// have been listed: until then no name is denied (rule 7.4).
 	expecting atomic.Bool
 }
 
 // mayBeNamed reports whether a cluster without a feed stays because a Secret may still name it: the Secrets are not listed yet, or
-// its Secret cannot be used. The caller holds mu.
+// its Secret is unusable. The caller holds mu.
 func (a *clusters) mayBeNamed(c *cluster) bool {
 	s, name := &a.secrets, c.now.Name
 	return c.bySecret && s.follow != nil && !a.reserved(name) && (!s.listed || s.unusable[name] != nil)
 }
 
-// configureSecrets goes over to what the Corefile says of Secrets now. The caller holds mu.
+// configureSecrets adopts the Corefile's settings for Secrets. The caller holds mu.
 func (a *clusters) configureSecrets(to secretsConfig) {
 	s := &a.secrets
 	moved := to.place != s.place
@@ -84,7 +84,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 	}
 }
 
-// followSecrets begins to follow the Secrets, unless that is under way. The caller holds mu.
+// followSecrets begins to follow the Secrets, unless it does already. The caller holds mu.
 func (a *clusters) followSecrets() {
 	s := &a.secrets
 	if s.follow == nil || s.cancel != nil {
@@ -101,7 +101,7 @@ func (a *clusters) followSecrets() {
 	})
 }
 
-// setSecrets processes the Secrets that name clusters; nil means that nobody knows. ctx belongs to the follower.
+// setSecrets processes the Secrets that name clusters; nil means unknown. ctx belongs to the follower.
 func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	a.mu.Lock()
 	s := &a.secrets
@@ -118,14 +118,14 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	a.wake.ring()
 }
 
-// missing is what is wrong with a Secret that is missing.
+// missing is the fault of a missing Secret.
 const missing = "missing from a list without a DELETE event; restore it, or release its cluster with `guard 0` and a reload"
 
-// left returns how long a missing Secret counts as one that cannot be used.
+// left returns how long a missing Secret still counts as unusable.
 func (s *secrets) left(name string) time.Duration { return s.guard - time.Since(s.missing[name]) }
 
-// withMissing returns all with what is known of missing ones, and with those that the first list lacks: they are missing, too,
-// unless they were elsewhere. The caller holds mu.
+// withMissing returns all with the known missing ones, and with those that the first list lacks: they are missing, too, unless
+// the place has changed. The caller holds mu.
 func (a *clusters) withMissing(all []*source.Remote) (told []*source.Remote) {
 	s, since := &a.secrets, make(map[string]time.Time)
 	of := func(list []*source.Remote, name string) int {
@@ -156,7 +156,7 @@ func (a *clusters) withMissing(all []*source.Remote) (told []*source.Remote) {
 	return told
 }
 
-// applySecrets makes the feeds of Secrets what was told. The caller holds mu, and lets settle follow.
+// applySecrets applies the last published Secrets to the feeds. The caller holds mu, and calls settle next.
 func (a *clusters) applySecrets() {
 	s := &a.secrets
 	wanted := a.chooseSecrets()
@@ -199,7 +199,7 @@ func (a *clusters) applySecrets() {
 	}
 }
 
-// endMissing lets clusters go whose Secrets have been missing for the guard's time.
+// endMissing drops clusters whose Secrets have been missing for the guard's time.
 func (a *clusters) endMissing() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -210,9 +210,9 @@ func (a *clusters) endMissing() {
 	}
 }
 
-// leaveSecret decides what happens to a cluster that came from a Secret and has no feed now. It loses the pools that its Secret no
-// longer grants. It stays while a Secret may name it, or until the feed that has its name now has listed as much. Else settle
-// removes it. The caller holds mu.
+// leaveSecret decides about a cluster that came from a Secret and has no feed now. It loses pools that its Secret no longer
+// grants. It stays while a Secret may name it, or until the feed that now has its name has listed as much. Else settle removes it.
+// The caller holds mu.
 func (a *clusters) leaveSecret(c *cluster) {
 	name := c.now.Name
 	c.awaits = slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
@@ -220,7 +220,7 @@ func (a *clusters) leaveSecret(c *cluster) {
 	if f != nil {
 		of = f.of
 	}
-	if of != nil && !c.now.Pools.Equal(of.Pools) { // a right that is taken away goes at once
+	if of != nil && !c.now.Pools.Equal(of.Pools) { // a withdrawn right goes at once
 		next := *c.now
 		next.As(name, of.Pools)
 		next.Epoch = epochs.Add(1)
@@ -230,7 +230,7 @@ func (a *clusters) leaveSecret(c *cluster) {
 		}
 	}
 	switch {
-	case f != nil: // its Secret leads to another server, or to another cluster there
+	case f != nil: // its Secret leads to another server, or another cluster there
 		if !slices.Contains(c.awaits, f) {
 			c.awaits = append(c.awaits, f)
 		}
@@ -253,15 +253,15 @@ func (a *clusters) reserved(name string) bool {
 	return slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.of == nil && f.name == name })
 }
 
-// chooseSecrets returns those that were told and are to be read, by name, and notes what is wrong with the others. One that is read
-// goes on with what its Secret held last that could be used. The caller holds mu.
+// chooseSecrets returns the Secrets to read, by name, and notes what is wrong with the others. One that is read already keeps the
+// last usable content of its Secret. The caller holds mu.
 func (a *clusters) chooseSecrets() (wanted map[string]*source.Remote) {
 	s := &a.secrets
 	all := slices.DeleteFunc(slices.Clone(s.told), func(of *source.Remote) bool {
 		return of.Missing && (s.left(of.Name) <= 0 || a.reserved(of.Name))
 	})
 	wanted, s.unusable, s.faults = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
-	// Those that are read go first: they would be removed.
+	// Those already read go first: else they would be removed.
 	isRead := func(of *source.Remote) bool { return a.reads(of.Name) != nil }
 	others := slices.DeleteFunc(slices.Clone(all), isRead)
 	for _, of := range append(slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return !isRead(of) }), others...) {
@@ -290,13 +290,13 @@ func (a *clusters) chooseSecrets() (wanted map[string]*source.Remote) {
 	return wanted
 }
 
-// heard reports whether anything is known of what a feed reads. The caller holds mu.
+// heard reports whether a feed's cluster is known. The caller holds mu.
 func (a *clusters) heard(name string) bool {
 	return slices.ContainsFunc(a.known, func(c *cluster) bool { return c.now.Name == name }) ||
 		slices.ContainsFunc(a.feeds, func(f *feed) bool { return f.name == name && f.last != nil })
 }
 
-// note says what is wrong with feeds, once, and keeps what others ask for true to the facts. The caller holds mu.
+// note logs what is wrong with feeds, once, and updates what others read. The caller holds mu.
 func (a *clusters) note() {
 	problems, waiting := make(map[string]string), false
 	for secret, fault := range a.secrets.faults {
@@ -336,7 +336,7 @@ func (a *clusters) note() {
 	}
 }
 
-// unread returns the clusters that Secrets name and of which nothing has been read, with their names and pools. The caller holds mu.
+// unread returns the clusters that Secrets name but that are not read yet, with their names and pools. The caller holds mu.
 func (a *clusters) unread() (all []*api.Cluster) {
 	for _, f := range a.feeds {
 		if f.of != nil && !a.heard(f.name) {

@@ -14,29 +14,29 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// settings are what one Corefile makes of an engine. A reload replaces them whole; parts with equal settings go on. settings are
-// read-only once in force, but for opt.Published, opt.Health and opt.Denied, which the compiling goroutine owns.
+// settings are what an engine makes of one Corefile. A reload replaces them whole; parts with equal settings go on. settings are
+// read-only once in force, except opt.Published, opt.Health and opt.Denied, which the compiling goroutine owns.
 type settings struct {
 	of        *Options
 	opt       *records.Options
 	reads     source.Selection
-	selection string         // reads as text, but for the kinds
+	selection string         // reads as text, without the kinds
 	guard     *time.Duration // Options.Guard, or its default; nil leaves it as it is
 	feeds     []*feed        // the lines of the Corefile that name clusters
 	secrets   secretsConfig
 	locator   *geo.DB        // nil if the Corefile names no database
 	handed    *geo.DB        // Options.Locator
 	prober    *health.Prober // nil if the Corefile turns that off
-	probing   []any          // what it was made of
+	probing   []any          // the inputs of prober
 	override  *overrideFile  // nil if the Corefile names none
-	state     *stateWriter   // nil if the Corefile says nothing of one
-	parts     Parts          // what else runs
+	state     *stateWriter   // nil if the Corefile has no state
+	parts     Parts          // further running parts
 }
 
-// Parts are what runs until other settings are put in force, by what each belongs to: those that are among the next ones go on.
+// Parts are functions that run until the next settings come in force, by what they belong to: those that are in these too go on.
 type Parts map[any]func(context.Context)
 
-// settings returns those that are in force; empty ones before there are any. Any goroutine may call it.
+// settings returns the settings in force; empty before the first. Any goroutine may call it.
 func (e *Engine) settings() *settings {
 	if s := e.inForce.Load(); s != nil {
 		return s
@@ -44,8 +44,7 @@ func (e *Engine) settings() *settings {
 	return &settings{}
 }
 
-// Configure makes the engine what a Corefile says, and lets more run as long as that is in force. Where it cannot work, the
-// engine stays as it is.
+// Configure applies a Corefile, and runs more while it is in force. If the Corefile cannot work, the engine stays as it is.
 func (e *Engine) Configure(cfg *Options, more Parts) error {
 	s, err := e.prepare(cfg)
 	if err != nil {
@@ -56,7 +55,7 @@ func (e *Engine) Configure(cfg *Options, more Parts) error {
 	return nil
 }
 
-// Load puts the settings of a Corefile in force. It reads and runs nothing; the caller publishes the next snapshot.
+// Load puts a Corefile's settings in force. It reads and runs nothing; the caller publishes the next snapshot.
 func (e *Engine) Load(cfg *Options) error {
 	s, err := e.prepare(cfg)
 	if err == nil {
@@ -65,8 +64,8 @@ func (e *Engine) Load(cfg *Options) error {
 	return err
 }
 
-// apply puts s in force. What was answered is answered on, under the new options, until the feeds have listed as much
-// (rule 8.3, docs/decisions/0007).
+// apply puts s in force. Existing answers stay, under the new options, until the feeds have listed as much (rule 8.3,
+// docs/decisions/0007).
 func (e *Engine) apply(s *settings) {
 	e.compiling.Lock()
 	defer e.compiling.Unlock()
@@ -110,9 +109,9 @@ func (e *Engine) apply(s *settings) {
 	e.mu.Unlock()
 }
 
-// setFeeds replaces the Corefile's feeds by those of s. A feed with equal settings goes on as it is. A cluster that loses its last
-// feed stays until the new feeds have listed as much, since they may hold the same hosts; without new feeds it goes at once.
-// The caller holds mu.
+// setFeeds replaces the Corefile's feeds by those of s. A feed with equal settings goes on. A cluster that loses its last feed
+// stays until the new feeds have listed as much, since they may hold the same hosts; without new feeds it goes at once. The caller
+// holds mu.
 func (e *Engine) setFeeds(s *settings) {
 	before := e.feeds
 	for i, f := range s.feeds {
@@ -145,7 +144,7 @@ func (e *Engine) setFeeds(s *settings) {
 	}
 }
 
-// expectRegistry says whether the first of feeds keeps the registry. The caller holds mu.
+// expectRegistry says whether the first feed keeps the registry. The caller holds mu.
 func (e *Engine) expectRegistry(feeds []*feed) {
 	i := slices.IndexFunc(feeds, func(f *feed) bool { return f.writesRegistry })
 	switch {
@@ -156,7 +155,7 @@ func (e *Engine) expectRegistry(feeds []*feed) {
 	}
 }
 
-// runParts lets the parts of s run, and ends those that ran and are none of these.
+// runParts starts the parts of s, and ends running parts that s lacks.
 func (e *Engine) runParts(s *settings) {
 	parts := Parts{e: e.compileLoop, e.failing: e.failing.run}
 	maps.Copy(parts, s.parts)
@@ -194,8 +193,8 @@ func (e *Engine) runParts(s *settings) {
 	}
 }
 
-// prepare makes what a Corefile says, without an effect on what there is. It opens databases, and fails where the Corefile
-// cannot work.
+// prepare makes settings of a Corefile, without changing the engine. It opens databases, and fails if the Corefile cannot
+// work.
 func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	was := e.settings()
 	s := &settings{of: cfg, opt: cfg.Records(), reads: cfg.Selection, selection: selectionText(cfg.Selection), guard: cfg.Guard}
@@ -234,7 +233,7 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	return s, nil
 }
 
-// selectionText returns which objects are read, but for their kinds.
+// selectionText returns which objects are read, without their kinds.
 func selectionText(sel source.Selection) string {
 	policies := ""
 	if sel.Policies != nil {

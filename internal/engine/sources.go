@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
 
-// readClusters fills in which clusters the Corefile has read, and how.
+// readClusters fills in which clusters the Corefile reads, and how.
 func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	for _, from := range cfg.Sources {
 		s.feeds = append(s.feeds, &feed{
@@ -63,8 +63,8 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	return nil
 }
 
-// newFeed returns what reads a cluster at its API server, and writes to it. writesRegistry is true if the cluster has the registry and
-// serials in its ConfigMaps.
+// newFeed returns the feed of a cluster at its API server. writesRegistry is true if the cluster has the registry and serials in its
+// ConfigMaps.
 func (e *Engine) newFeed(name string, config *rest.Config, sel source.Selection, as Writing, writesRegistry bool) (*feed, error) {
 	w, err := e.newWriter(as, name, config, sel.Policies != nil, writesRegistry)
 	if err != nil {
@@ -80,8 +80,8 @@ func (e *Engine) newFeed(name string, config *rest.Config, sel source.Selection,
 	return f, nil
 }
 
-// readSecrets returns where to look for Secrets: in the Lease's namespace of the main cluster, which config leads to. sel says what
-// is read of the clusters that they name, and as how these are written to.
+// readSecrets returns where to look for Secrets: in the Lease's namespace of the main cluster, which config leads to. sel and as
+// say how the clusters that they name are read and written.
 func (e *Engine) readSecrets(config *rest.Config, sel source.Selection, as Writing) secretsConfig {
 	return secretsConfig{
 		place:     fmt.Sprintf("%q path=%q namespace=%q", config.Host, config.APIPath, as.Namespace),

@@ -6,17 +6,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// standstill tells of zones whose SOA records and transfers stand still: a writer keeps their serials, and has not kept what has changed
-// (rule 6.7). It belongs to whoever holds the engine's compiling.
+// standstill reports zones whose SOA records and transfers stand still: a writer keeps their serials, and has not kept the newest (rule
+// 6.7). It belongs to the holder of the engine's compiling.
 type standstill struct {
-	alarm alarm           // rings when the time of one is over
-	told  map[string]bool // those that were told of, by origin
+	alarm alarm           // rings when the next zone's patience is over
+	told  map[string]bool // the reported zones, by origin
 }
 
-// patience is how long SOA records and transfers may be behind without a word.
+// patience is how long SOA records and transfers may be behind without a log line.
 const patience = time.Minute
 
-// tellStandstill tells what begins and ends with snap. now is when it was made.
+// tellStandstill logs what begins and ends with snap. now is the time of its compile.
 func (e *Engine) tellStandstill(snap *records.Snapshot, now time.Time) {
 	s := &e.standing
 	s.alarm.stop()

@@ -13,27 +13,26 @@ import (
 	statefile "github.com/coredns-kuadrant/kuadrant/internal/state"
 )
 
-// stateRead is what an engine has from the state on disk that is not among its clusters.
+// stateRead is what an engine has from the state on disk besides its clusters.
 type stateRead struct {
-	// unused are clusters that nothing of the Corefile reads. The state keeps them until
-	// all that are read have been listed: a mistake in the Corefile must not cost it.
+	// unused are clusters that nothing in the Corefile reads. The state keeps them until all others
+	// have been listed: a mistake in the Corefile must not cost them.
 	unused []statefile.Cluster
-	// killed is true if the server that wrote the state has not stopped as it should.
+	// killed is true if the server that wrote the state did not stop cleanly.
 	killed bool
 	// place is Contents.Place.
 	place string
-	// base are the clusters of the state, where the first answer from them waits for what is kept; nil for none.
+	// base are the clusters of the state, if the first answer from them waits for kept values; nil for none.
 	base []*api.Cluster
 }
 
-// unsaved is how many serials of a zone each run of a server may have published after the
-// state was written, where it did not stop as it should: a source publishes two hundred times a
-// second at most, and the state is written every ten seconds, or where it is large every minute.
-// In a serial with a date that is a month.
+// unsaved is how many serials of a zone a server may have published after it last wrote the state,
+// if it did not stop cleanly: a source publishes at most two hundred times a second, and the state
+// is written every ten seconds, a large one every minute. In a serial with a date that is a month.
 const unsaved = 10_000
 
-// readState reads the state on disk where s has one that was not read yet: serials count from here on, and so do the registry,
-// health and clusters where nothing is known.
+// readState reads the state on disk if s has one that was not read yet. It gives serials their start, and stands in for
+// unknown owners, health and clusters.
 func (e *Engine) readState(s, was *settings) {
 	if s.state == nil || was.state == s.state {
 		return
@@ -47,8 +46,8 @@ func (e *Engine) readState(s, was *settings) {
 		e.log.Warningf("state %s: ignored: %v; starting without it. It is rewritten after the first list", path, err)
 		return
 	}
-	s.opt.Published = published(c, s.opt.Published)     // counts where nobody keeps serials
-	if err := statefile.GoOn(s.state.dir); err != nil { // the file would be taken for newer than it is
+	s.opt.Published = published(c, s.opt.Published)     // counts if nobody keeps serials
+	if err := statefile.GoOn(s.state.dir); err != nil { // else the file would seem newer than it is
 		e.log.Warningf("state %s: cannot write: %v; serials may go back after a crash", path, err)
 	}
 	if e.Snapshot() != nil {
@@ -61,13 +60,12 @@ func (e *Engine) readState(s, was *settings) {
 		}
 	}
 	if e.registry.waits() {
-		e.registry.lend(c) // what is kept in the cluster goes on
+		e.registry.lend(c) // the cluster's kept values go on
 	}
 	e.unused, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
 }
 
-// published returns what zones were published with: known, and in its place what c says
-// where that is newer (rule 6.7).
+// published returns known, with c's serials where they are newer (rule 6.7).
 func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.Kept {
 	all := maps.Clone(known)
 	if all == nil {
@@ -84,8 +82,8 @@ func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.
 	return all
 }
 
-// resume makes those clusters of the state known that are read now: it is a feed that is there first. Those that Secrets named are
-// among them: whether one still does is known when the Secrets have been listed. The caller holds mu.
+// resume makes the state's clusters known that are read now: the state is the feed that is there first. That includes those that
+// Secrets named: whether they still do is known when the Secrets have been listed. The caller holds mu.
 func (e *Engine) resume() {
 	all := e.unused
 	e.unused = nil
@@ -99,7 +97,7 @@ func (e *Engine) resume() {
 		k := &cluster{now: &own, identity: one.Identity, bySecret: one.Place != "", heard: one.Heard}
 		for kind := range api.NumKinds {
 			l := &own.Listings[kind]
-			if *l == api.NotWatched || one.Selection != e.selection { // more is read than when the state was written
+			if *l == api.NotWatched || one.Selection != e.selection { // more kinds or objects are read than when the state was written
 				*l, own.ListedIn[kind] = api.NotListed, nil
 			}
 			k.kinds[kind].origin = one.Identity + " " + one.Selection
@@ -121,12 +119,12 @@ func (e *Engine) resume() {
 			e.recognize(f)
 		}
 	}
-	if len(all) > 0 && e.place != "" && e.place == e.secrets.place && len(e.unused) == 0 { // else a Secret may name what was the Corefile's
+	if len(all) > 0 && e.place != "" && e.place == e.secrets.place && len(e.unused) == 0 { // else a Secret may name a former Corefile's
 		e.secrets.expecting.Store(false) // names were denied in view of the same clusters
 	}
 }
 
-// answerFromState answers from what the state has. The caller holds compiling.
+// answerFromState answers from the state on disk. The caller holds compiling.
 func (e *Engine) answerFromState() {
 	e.mu.Lock()
 	nothing := len(e.known) == 0
@@ -134,8 +132,8 @@ func (e *Engine) answerFromState() {
 	switch {
 	case nothing:
 	case e.killed && e.registry.waits():
-		// What the file has of serials is older than what was shown last: for what is kept
-		// there is a moment, as compile waits for that.
+		// The file's serials are older than the last published ones: wait a moment for kept ones,
+		// as compile does.
 		in, from, _ := e.next()
 		e.base, e.guard.origins = in.Clusters, from
 		e.after(registryWait, e.registryUnanswered)
@@ -144,12 +142,11 @@ func (e *Engine) answerFromState() {
 	}
 }
 
-// registryWait is for how long a server that was killed, and starts from the state on disk, waits
-// until it is said what is kept, or nobody answers.
+// registryWait bounds how long a killed server that starts from the state on disk waits for the kept values.
 const registryWait = time.Second
 
-// resumes reports whether a feed reads a cluster of the state where that was read, or the Secrets say whether one does. The
-// caller holds mu.
+// resumes reports whether a feed reads a cluster of the state at the same place, or the Secrets will tell. The caller holds
+// mu.
 func (e *Engine) resumes(c statefile.Cluster) bool {
 	if c.Place != "" {
 		return c.Place == e.secrets.place && !e.reserved(c.Name)
@@ -157,8 +154,7 @@ func (e *Engine) resumes(c statefile.Cluster) bool {
 	return slices.ContainsFunc(e.feeds, func(f *feed) bool { return f.name == c.Name && f.source.Identity() == c.Identity })
 }
 
-// noteFromState says which of the clusters in before are not served from the state on disk any
-// more.
+// noteFromState logs which of the clusters in before are no longer served from the state on disk.
 func (e *Engine) noteFromState(before []string, p *Publication) {
 	ended := slices.DeleteFunc(slices.Clone(before), func(name string) bool {
 		return p.Snapshot.ObjectsOf(name) == nil || slices.Contains(p.FromState, name)
@@ -167,6 +163,6 @@ func (e *Engine) noteFromState(before []string, p *Publication) {
 		e.log.Infof("cluster %q: listed; no longer answering from the state", name)
 	}
 	if opt := e.settings().opt; !p.Stale() && opt.Health != nil && e.structure.aside == nil && e.answerable(p) {
-		opt.Health = nil // whatever comes from here on is new; compiling alone reads it, and nothing is compiled aside
+		opt.Health = nil // all health from here on is new; only compiling reads it, and nothing is compiled aside
 	}
 }

@@ -11,32 +11,31 @@ import (
 	statefile "github.com/coredns-kuadrant/kuadrant/internal/state"
 )
 
-// When the state is written: writeQuiet after a change, and writePause after the last time, or writeShare times what that
-// took: a million Records must not keep a processor busy. While a server starts it does not pause: one that dies again and again
-// must not leave a state of before its lists.
+// When the state is written: writeQuiet after a change, and writePause after the last time, or writeShare times its duration: a
+// million Records must not keep a processor busy. A starting server does not pause: one that dies again and again must not leave
+// a state older than its lists.
 const (
 	writeQuiet = time.Second
 	writePause = 10 * time.Second
 	writeShare = 20
 )
 
-// stateWriter writes the state of one engine to disk. Only its goroutine writes while the engine
-// runs, and only stop afterwards.
+// stateWriter writes one engine's state to disk. Only its goroutine writes while the engine runs,
+// and only stop afterwards.
 type stateWriter struct {
 	of   *Engine
 	dir  string
 	wake bell
-	// written is when the file was, in nanoseconds since 1970; 0 if this engine has not
-	// written it.
+	// written is the time of the last write, in nanoseconds since 1970; 0 for none by this engine.
 	written atomic.Int64
 
 	next    time.Time // when it may be written again
-	started bool      // all that is read was in the state once, or has had its time
-	failing string    // why it could not be written the last time; "" if it could
-	left    []string  // the objects that were left out the last time
+	started bool      // the state has held everything that is read once, or had its time
+	failing string    // why the last write failed; "" if it did not
+	left    []string  // the objects that the last write left out
 }
 
-// openState returns what writes the state, and makes its directory, where the Corefile has one; nil if not.
+// openState returns the state's writer, and makes its directory; nil if the Corefile has no state.
 func (e *Engine) openState(cfg *Options) (*stateWriter, error) {
 	if cfg.State == "" {
 		return nil, nil
@@ -50,7 +49,7 @@ func (e *Engine) openState(cfg *Options) (*stateWriter, error) {
 	return &stateWriter{of: e, dir: cfg.State, wake: newBell()}, nil
 }
 
-// changed says that there is something new. k may be nil.
+// changed wakes the writer. k may be nil.
 func (k *stateWriter) changed() {
 	if k != nil {
 		k.wake.ring()
@@ -66,8 +65,7 @@ func (k *stateWriter) run(ctx context.Context) {
 	}
 }
 
-// save writes the state; false says that it is to be tried again. What is wrong is said
-// once.
+// save writes the state; false means that it must be tried again. It logs each problem once.
 func (k *stateWriter) save(stopped bool) bool {
 	begin := time.Now()
 	now := k.of.Current()
@@ -106,8 +104,8 @@ func (k *stateWriter) save(stopped bool) bool {
 	return true
 }
 
-// remembered returns what is to be kept on disk of what e knows now; nil for nothing. stopped
-// says that nothing will be published after it.
+// remembered returns what to keep on disk of e now; nil for nothing. stopped says that nothing will
+// be published afterwards.
 func (e *Engine) remembered(stopped bool) *statefile.Contents {
 	now := e.Current()
 	snap := now.Snapshot
@@ -141,7 +139,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 		c.Clusters = append(c.Clusters, one)
 	}
 	if len(c.Clusters) == 0 {
-		return nil // what is on disk is better than nothing
+		return nil // the state on disk is better than nothing
 	}
 	if !e.answerable(now) || now.Stale() {
 		c.Clusters = append(c.Clusters, e.unused...)
@@ -156,7 +154,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 	return c
 }
 
-// tellsAnything reports whether something has been listed of a cluster, or is known of it.
+// tellsAnything reports whether a cluster has listings or objects.
 func tellsAnything(c *api.Cluster) bool {
 	for k := range api.NumKinds {
 		if c.Count(k) > 0 || len(c.ListedIn[k]) > 0 || c.Listings[k].Complete() && !c.Listings[k].Left() {

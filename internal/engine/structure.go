@@ -8,23 +8,23 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// structure has a new structure compiled beside the leaves where that takes long (records.CompileLeaves, decision 37). It belongs to
-// whoever holds the engine's compiling.
+// structure compiles a new structure beside the leaves if that takes long (records.CompileLeaves, decision 37). It belongs to the
+// holder of the engine's compiling.
 type structure struct {
-	quick time.Duration // what takes less is compiled at once
+	quick time.Duration // a shorter compile happens at once
 	pause time.Duration // the shortest
-	took  time.Duration // what compiling from nothing took last
-	next  time.Time     // before that, none begins
+	took  time.Duration // the time of the last compile from nothing
+	next  time.Time     // none begins before
 	alarm alarm         // rings at next
-	aside *aside        // nil while none is being compiled
+	aside *aside        // nil while there is none
 }
 
 // aside is a structure that is being compiled.
 type aside struct {
-	since api.Objects // what has changed since it began
+	since api.Objects // changes since it began
 	used  bool
-	base  atomic.Pointer[records.Snapshot] // what became of it; nil before
-	took  time.Duration                    // how long it was compiled, once there is a base
+	base  atomic.Pointer[records.Snapshot] // its result; nil before
+	took  time.Duration                    // the time of the compile, once there is a base
 }
 
 const (
@@ -56,7 +56,7 @@ func (s *structure) compile(prev *records.Snapshot, in api.Objects, opt *records
 	return records.CompileLeaves(prev, in, opt, now)
 }
 
-// follow begins what snap, which is to be published, is behind with, now or after the pause.
+// follow compiles the rest that snap, about to be published, lacks, now or after the pause.
 func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 	s, in := &e.structure, snap.Input()
 	switch a := s.aside; {
@@ -70,7 +70,7 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 	if !snap.Behind() || s.aside != nil {
 		return
 	}
-	if wait := s.next.Sub(now); wait > 0 && snap.Opt == e.settings().opt { // new options wait for nothing
+	if wait := s.next.Sub(now); wait > 0 && snap.Opt == e.settings().opt { // new options do not wait
 		s.alarm.set(wait, e.wake.ring)
 		return
 	}

@@ -16,14 +16,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// What is written where the Corefile says nothing.
+// Defaults of what is written.
 const (
 	DefaultWriteQPS   = 50
 	DefaultWriteBurst = 100
 	DefaultLease      = "kuadrant-dns"
 )
 
-// complete returns w with its defaults. context is the namespace that the kubeconfig's context has, "" for none.
+// complete returns w with its defaults. context is the kubeconfig context's namespace, "" for none.
 func (w Writing) complete(context string) Writing {
 	w.Namespace, w.Lease = cmp.Or(w.Namespace, ownNamespace(), context, "default"), cmp.Or(w.Lease, DefaultLease)
 	if w.QPS == 0 {
@@ -32,8 +32,8 @@ func (w Writing) complete(context string) Writing {
 	return w
 }
 
-// newWriter returns what writes to a cluster; nil if nothing is to be written. writesRegistry is true if owners and serials are kept
-// in ConfigMaps of the cluster.
+// newWriter returns a cluster's writer; nil if nothing is to be written. writesRegistry is true if the cluster's ConfigMaps keep
+// owners and serials.
 func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected, writesRegistry bool) (*controller.Writer, error) {
 	if as.Mode == "off" {
 		return nil, nil
@@ -58,7 +58,7 @@ func (e *Engine) newWriter(as Writing, cluster string, rc *rest.Config, selected
 	return w, nil
 }
 
-// Writers returns what writes back to all clusters that there are now.
+// Writers returns the writers of all present clusters.
 func (e *Engine) Writers() (all []*controller.Writer) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,9 +70,8 @@ func (e *Engine) Writers() (all []*controller.Writer) {
 	return all
 }
 
-// tellWriters tells what there is to say now. Of some clusters something comes from the
-// state on disk, and may be older than what stands there: nothing is said of them, and
-// everything once that has ended.
+// tellWriters passes the publication to the writers. Clusters with objects from the state on disk
+// may be behind what was written: they get nothing until that ends, and then everything.
 func (e *Engine) tellWriters(was, p *Publication) {
 	snap := p.Snapshot
 	for _, w := range e.Writers() {
@@ -89,11 +88,11 @@ func (e *Engine) tellWriters(was, p *Publication) {
 	}
 }
 
-// keepsWith reports whether owners and serials are kept of a snapshot. After a start the first lists have a while: who is younger may
-// be listed first, and would have the name for good (rule 5.4). Nor are they where something comes from the state on disk: other
-// replicas may know more, and a state would take names from their owners, and give secondaries old data under a new serial.
-// But a cluster that a Secret names may be away for good: after its time at the start it counts
-// for what is known of it, as if it had been lost while the process ran.
+// keepsWith reports whether a snapshot's owners and serials are kept. After a start, the first lists have a while: a younger object
+// may be listed first, and would have the name for good (rule 5.4). Nor are they kept if something comes from the state on disk:
+// other replicas may know more, and a state would take names from their owners, and give secondaries old data under a new serial. But
+// a cluster that a Secret names may be away for good: after its time at the start it counts as if it had been lost while the process
+// ran.
 func (e *Engine) keepsWith(p *Publication) bool {
 	if e.late.Load() {
 		return !slices.ContainsFunc(p.FromState, func(cluster string) bool { return !slices.Contains(p.bySecret, cluster) })
@@ -101,7 +100,7 @@ func (e *Engine) keepsWith(p *Publication) bool {
 	return p.Snapshot.Complete() && len(p.FromState) == 0
 }
 
-// TellHealth tells writers that something else has been found of targets, by their keys.
+// TellHealth tells writers of targets whose health changed, by their keys.
 func (e *Engine) TellHealth(snap *records.Snapshot, targets map[string]health.State) {
 	writers := e.Writers()
 	if len(writers) == 0 {
@@ -119,8 +118,8 @@ func (e *Engine) TellHealth(snap *records.Snapshot, targets map[string]health.St
 	}
 }
 
-// changedOf returns the objects of a cluster of which something else may be to be said than
-// in the snapshot before; nil for all.
+// changedOf returns a cluster's objects whose status may differ from the snapshot before; nil for
+// all.
 func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	parents, renewed := snap.ChildrenChanged(), snap.Renewed()
 	now, was := snap.ObjectsOf(cluster), before.ObjectsOf(cluster)
@@ -128,7 +127,7 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 		return nil
 	}
 	all := []api.Ref{}
-	add := func(ref api.Ref) { // and, of a policy, the Gateway that it is attached to and the one that it was
+	add := func(ref api.Ref) { // a policy comes with its present and its previous Gateway
 		if all = append(all, ref); ref.Kind != api.KindDNSPolicy {
 			return
 		}
@@ -138,7 +137,7 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 			}
 		}
 	}
-	for _, ref := range now.Changed { // another generation, at the least
+	for _, ref := range now.Changed { // they have at least a new generation
 		add(ref)
 	}
 	for _, r := range snap.Changed() {
@@ -162,7 +161,7 @@ func changedOf(before, snap *records.Snapshot, cluster string) []api.Ref {
 	return all
 }
 
-// says is a controller.Says: what a snapshot says of one cluster's objects.
+// says is a controller.Says: a snapshot's statuses for one cluster's objects.
 type says struct {
 	snap    *records.Snapshot
 	cluster *api.Cluster
@@ -170,8 +169,8 @@ type says struct {
 	lastCheck func(key string) time.Time
 }
 
-// SaysOf returns what there is to say of a cluster; nil if nothing is known of it, or where
-// it comes from the state on disk.
+// SaysOf returns a cluster's statuses; nil if the cluster is unknown, or comes from the state on
+// disk.
 func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
 	c := snap.ObjectsOf(cluster)
 	if c == nil || !known(c) || slices.Contains(e.Current().FromState, cluster) {
