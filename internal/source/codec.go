@@ -15,20 +15,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
-// codec reads what an API server sends of one kind, in JSON. It stands in for a
-// scheme with its serializers: those parse each object of a watch a dozen times,
-// and need Go types for every kind and version. One bad object neither costs a
-// list its others nor ends a watch (rule 8.1).
+// codec reads an API server's JSON for one kind. It replaces a scheme with its serializers: those
+// parse each object of a watch a dozen times, and need Go types for every kind and version. A bad
+// object neither costs a list its other objects nor ends a watch (rule 8.1).
 type codec struct {
 	cluster  string
 	kind     api.Kind
 	pools    api.Pools
 	observer Observer // nil for none
-	// decode reads objects that no cluster holds; nil for those of the kind.
+	// decode reads objects that no cluster holds; nil for the kind's own.
 	decode func(data []byte) (value any, err error)
 }
 
-// serializer returns the codec in the form that a REST client takes.
+// serializer returns the codec in the form that a REST client needs.
 func (c *codec) serializer() runtime.NegotiatedSerializer {
 	return runtime.NewSimpleNegotiatedSerializer(runtime.SerializerInfo{
 		MediaType: "application/json", MediaTypeType: "application", MediaTypeSubType: "json",
@@ -46,9 +45,8 @@ func (c *codec) Encode(obj runtime.Object, _ io.Writer) error {
 	return fmt.Errorf("encode %T: this client is read-only", obj)
 }
 
-// Decode implements runtime.Decoder. It fills a *metav1.WatchEvent or a
-// *wireList; without either it returns a *metav1.Status or a *wire. What it
-// returns does not refer to data, but for a WatchEvent's object.
+// Decode implements runtime.Decoder. It fills a *metav1.WatchEvent or a *wireList; without either
+// it returns a *metav1.Status or a *wire. Only a WatchEvent's object refers to data.
 func (c *codec) Decode(data []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	var err error
 	switch into := into.(type) {
@@ -101,7 +99,7 @@ func (c *codec) wire(data []byte) *wire {
 	return w
 }
 
-// list decodes a list. Anything else must not pass for an empty list.
+// list decodes a list. Nothing else may pass for an empty list.
 func (c *codec) list(data []byte, into *wireList) error {
 	walk := jsonwalk.Of(data)
 	*into = wireList{}
@@ -155,8 +153,7 @@ func readEvent(data []byte, into *metav1.WatchEvent) error {
 	return nil
 }
 
-// maxFrame is the size in bytes above which a watch event is refused, as
-// client-go does. etcd holds objects of up to 1.5 MB.
+// maxFrame bounds a watch event, in bytes, as in client-go. etcd holds objects of up to 1.5 MB.
 const maxFrame = 16 << 20
 
 // NewFrameReader implements runtime.Framer: each JSON value is a frame.
@@ -169,15 +166,15 @@ func (c *codec) NewFrameReader(r io.ReadCloser) io.ReadCloser {
 // NewFrameWriter implements runtime.Framer; nothing is ever sent.
 func (c *codec) NewFrameWriter(w io.Writer) io.Writer { return w }
 
-// frames reads one JSON value after the other.
+// frames reads consecutive JSON values.
 type frames struct {
 	body io.ReadCloser
 	walk jsonwalk.Walker
-	rest []byte // of the value that is being read
+	rest []byte // of the value being read
 	left int    // bytes that the value may still take
 }
 
-// limited is the body of frames, with an end where a value becomes too large.
+// limited is the body of frames; it ends if a value becomes too large.
 type limited frames
 
 // Read implements io.Reader.
@@ -190,15 +187,15 @@ func (f *limited) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read implements io.Reader as a Framer has to: it returns one value, or, with
-// io.ErrShortBuffer, as much of it as there is room for.
+// Read implements io.Reader as a Framer must: it returns one value, or, with io.ErrShortBuffer, as
+// much as fits.
 func (f *frames) Read(p []byte) (int, error) {
 	if len(f.rest) == 0 {
 		f.left = maxFrame
 		value, err := f.walk.ReadValue()
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			return 0, io.ErrUnexpectedEOF // who watches compares
+			return 0, io.ErrUnexpectedEOF // watchers compare with this error
 		case err != nil:
 			return 0, err
 		}

@@ -17,41 +17,35 @@ import (
 
 // DirectoryOptions says what a directory source reads.
 type DirectoryOptions struct {
-	// Cluster is the name of the cluster that the objects belong to; it is its
-	// UID as well (rule 2.3).
+	// Cluster is the objects' cluster, its name and its UID (rule 2.3).
 	Cluster string
 	// Dir is the directory with the manifests.
 	Dir string
 	Selection
-	Logf  Logf   // takes what needs attention; nil drops it
-	Infof Logf   // takes good news and the like; nil lets Logf have it
-	Stats *Stats // kept up to date where it is not nil
+	Logf  Logf   // takes warnings; nil drops them
+	Infof Logf   // takes information; nil sends it to Logf
+	Stats *Stats // kept up to date unless nil
 }
 
-// Directory returns a Source that reads the manifests in one directory: every
-// *.yaml, *.yml and *.json that is not hidden. Directories below it are not
-// read. Symbolic links are followed, so a mounted ConfigMap works.
+// Directory returns a Source that reads the manifests in one directory: every *.yaml, *.yml and
+// *.json that is not hidden, without subdirectories. It follows symbolic links, so a mounted
+// ConfigMap works.
 //
-// A file may hold several YAML or JSON documents, and lists. Objects of kinds
-// that are not read are ignored. Where two documents hold the same object, the
-// first counts, in the order of file names. A file may have 64 MiB, and one YAML
-// document 4 MiB and 500,000 values; longer lists are written as documents of
-// their own, or in JSON. The aliases of a document may stand for 1 MiB, or for
-// four times its length.
+// A file may hold several YAML or JSON documents, and lists. Objects of other kinds are ignored. If
+// two documents hold the same object, the first counts, in the order of file names. A file may have
+// 64 MiB, and one YAML document 4 MiB and 500,000 values; longer lists need documents of their own,
+// or JSON. A document's aliases may expand to 1 MiB, or to four times its length.
 //
-// Secrets are kept whether or not something refers to them: whoever put the file there
-// meant it for this server, which has to read it all. Headers are taken from those with the
-// label api.HeadersLabel alone.
+// Secrets are kept even if nothing refers to them: someone put the file there for this server,
+// which has to read it all. Headers come only from Secrets with the label api.HeadersLabel.
 //
-// The first cluster is published as soon as the directory could be read. Its
-// kinds are listed from the moment on when each file there has been parsed once,
-// or has gone: until then an unreadable file could hold any name (rule 7.4).
-// Later, a file that cannot be parsed keeps the objects that it gave the last
-// time. What is taken out of the directory, or of a file in it, is published as deleted. Where the
-// directory is missing, cannot be read or holds no object at all, they are published as Inferred: it may be a mistake
-// (rule 8.5).
+// The first cluster is published as soon as the directory could be read. Its kinds are listed once each file there
+// has been parsed, or has gone: until then an unreadable file could hold any name (rule 7.4). Later, a file that
+// cannot be parsed keeps its last objects. Objects taken out of the directory, or of a file, are published as
+// deleted. If the directory is missing, unreadable or without objects, they are published as Inferred: it may be a
+// mistake (rule 8.5).
 //
-// The files are looked at five times a second, or less often where a look takes its time, but every second at least.
+// It looks at the files five times a second; less often if a look takes long, but at least every second.
 func Directory(opts DirectoryOptions) Source {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	opts.Stats = cmp.Or(opts.Stats, new(Stats))
@@ -75,7 +69,7 @@ func (d *directory) Identity() string {
 	return fmt.Sprintf("directory %q cluster=%q", dir, d.opts.Cluster)
 }
 
-// Run implements Source. It never fails: a directory that is not there may come.
+// Run implements Source. It never fails: a missing directory may come.
 func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	r := &directoryRun{
 		opts:    &d.opts,
@@ -94,24 +88,24 @@ func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	}
 }
 
-// directoryRun is one run of a directory source. It belongs to one goroutine.
+// directoryRun is one run of a directory source, used by one goroutine.
 type directoryRun struct {
 	opts    *DirectoryOptions
 	publish func(*api.Cluster)
 
-	lost string // why the directory cannot be read, as logged last
+	lost string // why the directory cannot be read, as last logged
 
 	store  *clusterStore
 	files  map[string]*file // by name
-	twice  map[again]bool   // what collect found to stand a second time
+	twice  map[again]bool   // the objects that collect found twice
 	listed bool             // every file has been parsed once, or has gone
-	// changed is set where a file has been read that is not collected yet, as another was being written, waits is for
-	// how many looks that has been so.
+	// changed is set if a file was read but not collected yet because another was being written; waits counts the
+	// looks since.
 	changed bool
 	waits   int
 }
 
-// refresh brings everything up to date, and publishes it where it changed.
+// refresh brings everything up to date, and publishes changes.
 func (r *directoryRun) refresh() {
 	changed, err := r.scan()
 	if err != nil {
@@ -142,18 +136,18 @@ func (r *directoryRun) refresh() {
 	r.opts.Stats.setSynced(problem == "")
 }
 
-// publishNews publishes what there is, where it changed.
+// publishNews publishes the cluster if it changed.
 func (r *directoryRun) publishNews() {
 	if c := r.store.cluster(r.progress()); c != nil {
 		r.publish(c)
 	}
 }
 
-// maxWaits is for how many looks in a row files that are being written are waited for.
+// maxWaits is how many consecutive looks wait for files that are being written.
 const maxWaits = 10
 
-// scan reads every file that may have changed, and reports whether one did. While one is being written, nothing changes: what
-// is not where it was may come there.
+// scan reads every file that may have changed, and reports whether one did. While a file is being written, nothing changes:
+// missing objects may come there.
 func (r *directoryRun) scan() (changed bool, err error) {
 	entries, err := os.ReadDir(r.opts.Dir)
 	if err != nil {
@@ -190,13 +184,13 @@ func (r *directoryRun) scan() (changed bool, err error) {
 	return changed, nil
 }
 
-// again is an object that stands a second time in the file at path.
+// again is an object that the file at path repeats.
 type again struct {
 	ref  api.Ref
 	path string
 }
 
-// collect makes the objects of all files the cluster's; names has the keys of these. Of an object that stands twice the first counts.
+// collect takes the objects of all files into the cluster; names has the files' keys. The first of two equal objects counts.
 func (r *directoryRun) collect(names []string) {
 	var fresh [api.NumKinds]map[string]any
 	for k := range fresh {
@@ -222,7 +216,7 @@ func (r *directoryRun) collect(names []string) {
 		if len(from) > 0 && r.store.last != nil {
 			for name := range r.store.last.Names(api.Kind(k), "") {
 				if _, there := fresh[k][name]; !there {
-					r.store.kinds[k].remove(name) // somebody took it out
+					r.store.kinds[k].remove(name) // deleted on purpose
 				}
 			}
 		}
@@ -230,15 +224,14 @@ func (r *directoryRun) collect(names []string) {
 	}
 }
 
-// stand is where an object stands: the path of a file, and the line at which its document
-// begins there.
+// stand is where an object stands: the path of a file, and the first line of its document.
 type stand struct {
 	path string
 	line int
 }
 
-// sayTwice notes that an object stands a second time, and says so where that is
-// new. A copied directory must not fill the log.
+// sayTwice notes a repeated object, and logs it if that is new. A copied directory must not fill
+// the log.
 func (r *directoryRun) sayTwice(twice map[again]bool, ref api.Ref, here, first stand) {
 	a := again{ref, here.path}
 	if len(twice) >= maxTwice || twice[a] {
@@ -252,7 +245,7 @@ func (r *directoryRun) sayTwice(twice map[again]bool, ref api.Ref, here, first s
 		here.path, ref.Kind, ref.Name, here.line, first.path, first.line)
 }
 
-// maxTwice bounds how many objects are named that stand a second time.
+// maxTwice bounds the repeated objects that are logged.
 const maxTwice = 20
 
 // progress returns how far the kinds are listed.
@@ -275,8 +268,7 @@ func (r *directoryRun) progress() *api.Cluster {
 	return c
 }
 
-// problem says of which file the newest content does not count, the first by name, and why; "" if that of every file
-// does.
+// problem names the first file whose newest content does not count, and why; "" for none.
 func (r *directoryRun) problem() string {
 	first, n := "", 0
 	for name, f := range r.files {

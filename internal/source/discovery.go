@@ -11,38 +11,37 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// kindState is how far one kind has got.
+// kindState is the progress of one kind.
 type kindState struct {
-	// namespaces is how far each has got; the one entry "" stands for all of them.
+	// namespaces has each namespace's progress; the one entry "" stands for all.
 	namespaces map[string]*namespaceState
 	// absent is set while the cluster does not have the kind.
 	absent bool
-	// since is when the kind was first found to be missing, in a row; zero
-	// while it is not.
+	// since is when the kind was first found missing, in a row; zero while it is not.
 	since time.Time
-	// emptied is set while it is absent, and until it is listed again, where it had been listed, and
-	// all of its objects were reported as deleted before: what it held is known for certain then.
+	// emptied is set while it is absent, and until it is listed again, if it had been listed and all
+	// its objects were reported as deleted: then the loss of its objects is certain.
 	emptied bool
-	// missed is set while it is said last that the kind is not installed.
+	// missed is set while the last message says that the kind is not installed.
 	missed bool
-	// denied is set where the server's versions cannot be found out.
+	// denied is set if the server's versions cannot be found out.
 	denied bool
 	// failed is set once an attempt to read the kind has failed.
 	failed bool
 }
 
-// namespaceState is how far one kind in one namespace has got.
+// namespaceState is the progress of one kind in one namespace.
 type namespaceState struct {
-	listed bool // sticks: what was listed once stays, rule 7.4
-	// lacks is set while it is listed, but there are objects that have to be
-	// fetched by name and have not been, not even an older version.
+	listed bool // sticks: a kind once listed stays so (rule 7.4)
+	// lacks is set while it is listed, but not all objects to fetch by name have come, not even an
+	// older version.
 	lacks  bool
 	denied bool // refused, and not listed before
 	fails  int  // refusals in a row
 }
 
-// listing returns how far the kind is listed. A kind that is not found counts as
-// not installed after the given time.
+// listing returns the kind's Listing. A kind that is not found counts as not installed after the
+// given time.
 func (s *kindState) listing(confirm time.Duration) api.Listing {
 	listed, denied := true, s.denied
 	for _, n := range s.namespaces {
@@ -52,7 +51,7 @@ func (s *kindState) listing(confirm time.Duration) api.Listing {
 	switch {
 	case listed:
 		return api.Listed
-	case s.absent && !denied && !s.emptied && (s.since.IsZero() || time.Since(s.since) < confirm): // found again, or not for long
+	case s.absent && !denied && !s.emptied && (s.since.IsZero() || time.Since(s.since) < confirm): // found again, or missing only briefly
 		return api.Missing
 	case s.absent && !denied:
 		return api.NotInstalled
@@ -71,18 +70,16 @@ func (s *kindState) listedIn() (names []string) {
 	return names
 }
 
-// noteFetched notes how far the Secrets that are fetched by name have got.
-// referred reports whether it is known of a namespace which they are. What comes
-// later to be fetched does not undo that the kind was listed.
+// noteFetched notes the progress of Secrets that are fetched by name. referred reports whether
+// those of a namespace are known. Later needs do not undo that the kind was listed.
 func (s *kindState) noteFetched(store *secretStore, referred func(namespace string) bool) {
 	for name, n := range s.namespaces {
 		n.lacks = n.lacks && !(referred(name) && store.ready(prefixOf(name)))
 	}
 }
 
-// settled reports whether nothing is to be expected of the kind soon, or, of one
-// that holds no names, whether something stands in the way: the names of the
-// others do not wait for that.
+// settled reports whether nothing more is expected of the kind soon, or, if it holds no names,
+// whether something fails: the names of other kinds do not wait for that.
 func (s *kindState) settled(kind api.Kind) bool {
 	if s.denied || s.absent || s.failed && !kind.HoldsNames() {
 		return true
@@ -95,7 +92,7 @@ func (s *kindState) settled(kind api.Kind) bool {
 	return true
 }
 
-// follow keeps the objects of one kind up to date until ctx ends.
+// follow keeps one kind's objects up to date until ctx ends.
 func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 	what := "the versions of " + kind.FullResource()
 	retry, recheck := r.timing.retry, r.timing.recheck
@@ -118,7 +115,7 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 			}
 			continue
 		default:
-			if !kind.Core() { // whose versions nobody was asked for
+			if !kind.Core() { // no versions were asked for
 				r.good(what)
 			}
 			r.setPresent(kind, version)
@@ -136,12 +133,9 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 	}
 }
 
-// discover returns the best version of kind that the server has, "" if it has
-// none.
-//
-// That a kind is missing must be said by a list of what there is, from a server
-// that says it is ready: a 404 can come from anything that stands at the
-// server's address, and a server that starts does not know its CRDs yet.
+// discover returns the best version of kind that the server has, "" for none. Only a list from a
+// server that says it is ready proves that a kind is missing: a 404 can come from anything at the
+// server's address, and a starting server does not know its CRDs yet.
 func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version string, err error) {
 	if kind.Core() {
 		return kinds[kind].versions[0], nil
@@ -150,7 +144,7 @@ func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version st
 		return version, err
 	}
 	switch err := r.get(ctx, "/readyz", nil); classify(err) {
-	case none, forbidden, unauthorized, missing: // the last ones cannot tell
+	case none, forbidden, unauthorized, missing: // the last three cannot tell
 	case busy:
 		return "", fmt.Errorf("%w: %w", errNotReady, err)
 	default:
@@ -159,8 +153,7 @@ func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version st
 	return r.serves(ctx, kind)
 }
 
-// serves returns the best version of kind in the server's lists, "" if there
-// is none.
+// serves returns the best version of kind in the server's lists, "" for none.
 func (r *kubernetesRun) serves(ctx context.Context, kind api.Kind) (version string, err error) {
 	info := &kinds[kind]
 	var groups metav1.APIGroupList
@@ -191,7 +184,7 @@ func (r *kubernetesRun) serves(ctx context.Context, kind api.Kind) (version stri
 	return "", nil
 }
 
-// setPresent notes that the cluster has kind in the given version.
+// setPresent notes that the cluster has kind in this version.
 func (r *kubernetesRun) setPresent(kind api.Kind, version string) {
 	missed := false
 	r.change(func() {
@@ -204,9 +197,9 @@ func (r *kubernetesRun) setPresent(kind api.Kind, version string) {
 	}
 }
 
-// setAbsent notes that the cluster does not have kind. A CRD is deleted after
-// its objects, and a watch reports those: objects that are left then are held
-// until nobody can take a restarting or misdirected server for a deletion.
+// setAbsent notes that the cluster lacks kind. A CRD is deleted after its objects, and a watch
+// reports those: objects left then are held until no restarting or misdirected server can explain
+// it.
 func (r *kubernetesRun) setAbsent(kind api.Kind) {
 	var line string
 	logf := r.opts.Logf
@@ -256,11 +249,11 @@ func (r *kubernetesRun) settled() bool {
 			return false
 		}
 	}
-	return !failing || r.spared() // nothing else is missing
+	return !failing || r.spared() // all else is there
 }
 
-// awaitsProviders reports whether the first cluster waits for Secrets that policies refer to as
-// DNS providers: the hosts of these are not known before. r is locked.
+// awaitsProviders reports whether the first cluster waits for Secrets that policies refer to as DNS
+// providers: their hosts are not known before. r is locked.
 func (r *kubernetesRun) awaitsProviders() bool {
 	if !r.opts.Watches(api.KindSecret) || !r.secrets.needs.providing() {
 		return false
@@ -271,7 +264,7 @@ func (r *kubernetesRun) awaitsProviders() bool {
 	return !r.spared()
 }
 
-// spared reports whether the time to wait for what may fail is over; the first call begins it. r is locked.
+// spared reports whether the wait for kinds that may fail is over; the first call begins it. r is locked.
 func (r *kubernetesRun) spared() bool {
 	if r.spare.IsZero() {
 		r.spare = time.Now()

@@ -22,11 +22,11 @@ import (
 // document is one YAML document of a file, or a whole JSON file, as read.
 type document struct {
 	sum     [sha256.Size]byte // of its text
-	line    int               // at which it begins in its file
+	line    int               // its first line in the file
 	objects []object
 }
 
-// object is one object of a file. Its value may be replaced by an equal one.
+// object is one object of a file. An equal value may replace its value.
 type object struct {
 	ref   api.Ref
 	value any
@@ -34,17 +34,15 @@ type object struct {
 	stated bool
 }
 
-// part is the text of one document and the line, from 1, at which it begins in
-// its file.
+// part is the text of one document, and its first line in the file, from 1.
 type part struct {
 	line int
 	text []byte
 }
 
-// split yields the YAML documents of a file, less those that are empty or hold
-// comments alone. A document begins at a line "---", which is part of it, or
-// after a line "..." (YAML 1.2.2 §9.1.2); neither can stand at the beginning of
-// a line inside a document, not even in a block scalar.
+// split yields a file's YAML documents, except empty ones and those of comments alone. A document
+// begins with a line "---", or after a line "..." (YAML 1.2.2 §9.1.2); neither can begin a line
+// inside a document, not even in a block scalar.
 func split(data []byte) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		var (
@@ -59,8 +57,7 @@ func split(data []byte) iter.Seq[part] {
 			text := data[pos:end]
 			switch begins, ends := marker(text, "---"), marker(text, "..."); {
 			case begins, ends:
-				// Directives and comments in front of "---" belong to the
-				// document that it begins.
+				// Directives and comments before "---" belong to the document that it begins.
 				if content || marked || ends {
 					if content && !yield(part{startLine, data[start:pos]}) {
 						return
@@ -82,31 +79,28 @@ func split(data []byte) iter.Seq[part] {
 	}
 }
 
-// marker reports whether line is the given document marker, alone or followed by
-// white space.
+// marker reports whether line is the document marker, alone or before white space.
 func marker(line []byte, mark string) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(mark))
 	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
 }
 
-// hasContent reports whether line is more than white space, a comment or a
-// directive.
+// hasContent reports whether line is more than white space, a comment or a directive.
 func hasContent(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) > 0 && line[0] != '#' && line[0] != '%'
 }
 
-// each hands the values of a document to take, as JSON: one for YAML, one or more
-// for JSON. A value is valid until take returns. Of a document that cannot be
-// parsed it hands over none; the line in the error counts from the document's
-// first.
+// each passes a document's values to take, as JSON: one for YAML, one or more for JSON. A value is
+// valid until take returns. A document that cannot be parsed yields none; the error counts lines
+// from the document's first.
 func (p part) each(onlyJSON bool, take func(value []byte)) error {
 	if onlyJSON || bytes.HasPrefix(bytes.TrimSpace(p.text), []byte("{")) {
 		err := eachJSON(p.text, func([]byte) {})
 		if err == nil {
 			return eachJSON(p.text, take)
 		}
-		// YAML's flow style looks like JSON and is not: unquoted, with comments.
+		// YAML's flow style resembles JSON, with comments and without quotes.
 		if onlyJSON {
 			return err
 		}
@@ -119,8 +113,7 @@ func (p part) each(onlyJSON bool, take func(value []byte)) error {
 	return nil
 }
 
-// eachJSON hands the values that stand one after the other in text to take, up
-// to the first that is not JSON.
+// eachJSON passes consecutive values in text to take, up to the first that is not JSON.
 func eachJSON(text []byte, take func(value []byte)) error {
 	walk := jsonwalk.Of(text)
 	for {
@@ -129,7 +122,7 @@ func eachJSON(text []byte, take func(value []byte)) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			// Where the text just ends, the value that it cuts off is meant.
+			// If the text just ends, point to the value cut off.
 			at := walk.InputOffset()
 			if se := new(jsontext.SyntacticError); errors.As(err, &se) {
 				err = se.Err
@@ -153,13 +146,12 @@ var (
 	lineFirst  = regexp.MustCompile(`^(line \d+: )?`)
 )
 
-// maxCause bounds the characters of a parser's message: it may quote the file.
+// maxCause bounds a parser's message, in characters: it may quote the file.
 const maxCause = 300
 
-// inFile returns err's text as one line, with line numbers that count from the
-// file's first line, or with the part's own where it names none.
-//
-// Of a document that may hold Secrets only the line is told: parsers quote values
+// inFile returns err's text as one line, with line numbers of the file, or with the part's own if
+// it has none. If a document may hold Secrets, it gives only the line: parsers quote values such as
+// unknown aliases, and a password may begin with a '*'.
 // such as aliases that do not exist, and a password may begin with a '*'.
 func (p part) inFile(err error) string {
 	if bytes.Contains(p.text, []byte("Secret")) {
@@ -183,7 +175,7 @@ func (p part) inFile(err error) string {
 	})
 }
 
-// head is what tells what an object is.
+// head identifies an object.
 type head struct{ APIVersion, Kind string }
 
 // maxListDepth bounds lists within lists: each level is parsed once more.
@@ -193,14 +185,13 @@ const maxListDepth = 4
 type objectReader struct {
 	cluster   string
 	selection *Selection
-	line      int // at which the document begins that is being read
+	line      int // the first line of the document being read
 	objects   []object
-	// ignored counts the objects of kinds that are not read, by kind and
-	// apiVersion.
+	// ignored counts objects of other kinds, by kind and apiVersion.
 	ignored map[string]int
 	faults  []string // why objects were skipped, one line each, at most maxFaults
-	more    int      // how many were skipped besides
-	unknown []string // which objects have fields that do not exist, one line each, at most maxFaults
+	more    int      // how many more were skipped
+	unknown []string // objects with unknown fields, one line each, at most maxFaults
 }
 
 // maxFaults bounds the log lines about the objects of one file.
@@ -215,20 +206,20 @@ func (r *objectReader) fault(why string) {
 	r.faults = append(r.faults, fmt.Sprintf("document at line %d: %s: %s", r.line, skipped, why))
 }
 
-// skipped is what lines about objects have in them that cannot be read.
+// skipped marks lines about unreadable objects.
 const skipped = "object skipped"
 
-// IsSkipped reports whether a line that ReadManifests logs is about an object that cannot be read,
-// and not about one that is left out on purpose.
+// IsSkipped reports whether a line that ReadManifests logs is about an unreadable object, not one
+// left out on purpose.
 func IsSkipped(line string) bool {
 	return strings.Contains(line, ": "+skipped+": ") || strings.HasSuffix(line, moreSkipped)
 }
 
-// moreSkipped is how the line ends that counts those that have none of their own.
+// moreSkipped ends the line that counts objects without a line of their own.
 const moreSkipped = " more objects skipped"
 
-// read takes in one object, or a list of them, with those that it holds. The
-// head of the list gives the kind of items that do not say their own.
+// read takes in one object, or the objects of a list. The list's head gives the kind of items
+// without one.
 func (r *objectReader) read(value []byte, list head, depth int) {
 	sort := jsontext.Value(value).Kind()
 	if sort == 'n' {
@@ -261,7 +252,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 		return
 	}
 	if kind == api.KindSecret && !r.selection.Watches(kind) {
-		return // not even for a moment
+		return // do not even decode it
 	}
 	name, v, err := kinds[kind].decode(r.cluster, value)
 	if err != nil {
@@ -278,7 +269,7 @@ func (r *objectReader) read(value []byte, list head, depth int) {
 	}
 }
 
-// tell says what was left out of the file at path.
+// tell logs what was left out of the file at path.
 func (r *objectReader) tell(path string, logf Logf) {
 	for _, fault := range r.faults {
 		logf("%s: %s", path, fault)
@@ -294,8 +285,8 @@ func (r *objectReader) tell(path string, logf Logf) {
 	}
 }
 
-// headOf returns the head of an object, and whether it has a status; ok is false if the head
-// cannot be read.
+// headOf returns an object's head, and whether it has a status; ok is false if the head is
+// unreadable.
 func headOf(value []byte) (h head, stated, ok bool) {
 	walk := jsonwalk.Of(value)
 	ok = true
@@ -317,8 +308,8 @@ func headOf(value []byte) (h head, stated, ok bool) {
 	return h, stated, ok && walk.Err == nil
 }
 
-// readList takes in the items of a list; ok is false if value has none. One
-// item after the other: all at once would take many times the file's size.
+// readList takes in a list's items; ok is false if value has none. It reads one by one: all at once
+// would take many times the file's size.
 func (r *objectReader) readList(value []byte, of head, depth int) (ok bool) {
 	walk := jsonwalk.Of(value)
 	for field := range walk.Fields {
@@ -339,7 +330,7 @@ func (r *objectReader) readList(value []byte, of head, depth int) (ok bool) {
 	return ok
 }
 
-// maxIgnored bounds how many kinds a message names.
+// maxIgnored bounds the kinds that a message names.
 const maxIgnored = 8
 
 func (r *objectReader) ignore(h head) {
@@ -353,7 +344,7 @@ func (r *objectReader) ignore(h head) {
 	r.ignored[what]++
 }
 
-// ignoredText names what was ignored; "" if nothing was.
+// ignoredText names the ignored kinds; "" for none.
 func (r *objectReader) ignoredText() string {
 	var texts []string
 	for what, n := range r.ignored {

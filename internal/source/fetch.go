@@ -17,21 +17,20 @@ import (
 )
 
 const (
-	// maxFetches bounds the Secrets that are fetched at a time, fetchRate and
-	// fetchBurst how many in a second and at once: they have limits of their own,
-	// so that no list waits for them.
+	// maxFetches bounds concurrent fetches of Secrets, fetchRate and fetchBurst those in a second
+	// and at once: with limits of their own, they delay no list.
 	maxFetches = 4
 	fetchRate  = 20
 	fetchBurst = 40
 )
 
-// withoutSecrets is what an operator may do who grants no right to read them.
+// withoutSecrets is the alternative for operators who grant no right to read Secrets.
 const withoutSecrets = ", or set `secrets off`, which reads neither headers of health checks nor DNS providers"
 
-// fetcher fetches Secrets by their names.
+// fetcher fetches Secrets by name.
 type fetcher struct {
 	client rest.Interface
-	slots  chan struct{} // holds one for each Secret that is being fetched
+	slots  chan struct{} // one for each Secret being fetched
 }
 
 func newFetcher(s *server) (f fetcher, err error) {
@@ -42,8 +41,7 @@ func newFetcher(s *server) (f fetcher, err error) {
 	return f, err
 }
 
-// fetchSecrets lets the run's Secrets be fetched until ctx ends. wg counts those
-// that are being fetched.
+// fetchSecrets lets the run fetch Secrets until ctx ends. wg counts the running fetches.
 func (r *kubernetesRun) fetchSecrets(ctx context.Context, wg *sync.WaitGroup) {
 	ctx = klog.NewContext(ctx, quiet) // a client may log what it reads
 	r.secrets.fetch = func(name string, w *wantedSecret) {
@@ -56,7 +54,7 @@ func (r *kubernetesRun) fetchSecrets(ctx context.Context, wg *sync.WaitGroup) {
 	}
 }
 
-// fetch fetches one Secret until its newest version has come or ctx ends.
+// fetch fetches one Secret until its newest version has come, or ctx ends.
 func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret) {
 	retry := r.timing.fetch
 	for {
@@ -90,14 +88,14 @@ func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret)
 	failed := w.failed != none
 	r.mu.Unlock()
 	if ctx.Err() != nil && failed && r.noneFails() {
-		r.troubles.drop(namedSecrets) // nobody wants what failed any more
+		r.troubles.drop(namedSecrets) // the failed Secrets are no longer needed
 	}
 }
 
-// namedSecrets is what is fetched, in messages.
+// namedSecrets names what is fetched, in messages.
 const namedSecrets = "Secrets by name"
 
-// failSecret notes that a Secret could not be fetched. Where several cannot, that is said of one of them.
+// failSecret notes that a Secret could not be fetched. If several fail, one is logged.
 func (r *kubernetesRun) failSecret(ctx context.Context, w *wantedSecret, err error) {
 	if ctx.Err() != nil {
 		return
@@ -118,15 +116,14 @@ func (r *kubernetesRun) failSecret(ctx context.Context, w *wantedSecret, err err
 	r.fail(ctx, namedSecrets, "the verb get on secrets"+withoutSecrets, err)
 }
 
-// noneFails reports whether each Secret could be fetched when that was last tried.
+// noneFails reports whether every Secret's last fetch succeeded.
 func (r *kubernetesRun) noneFails() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.secrets.failing(nil)
 }
 
-// fetchOnce asks the server for a Secret. It returns no value and no error where
-// there is none.
+// fetchOnce asks the server for a Secret. It returns no value and no error if there is none.
 func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version, value *api.Secret, err error) {
 	select {
 	case r.fetcher.slots <- struct{}{}:
@@ -164,8 +161,8 @@ func (r *kubernetesRun) fetchOnce(ctx context.Context, name string) (got version
 	return got, value, nil
 }
 
-// unquoted returns err without the body of an answer that is not an API server's
-// own: a message must not quote what may be a Secret.
+// unquoted returns err without the body of an answer that no API server gave: a message must not
+// quote what may be a Secret.
 func unquoted(path string, err error) error {
 	status := apierrors.APIStatus(nil)
 	if !errors.As(err, &status) || signed(err) {

@@ -17,10 +17,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
-// fields are those that an object may have, by name, each with its own; nil stands for any.
+// fields are an object's possible fields, by name, each with its own; nil allows any.
 type fields map[string]fields
 
-// knownFields are those of the kinds as their CRDs have them. kubectl refuses others, and in files nothing does.
+// knownFields are the kinds' fields, as in their CRDs. kubectl refuses others; nothing does in files.
 var knownFields = [api.NumKinds]fields{
 	api.KindGateway:   fieldsOf[gatewayv1.Gateway](),
 	api.KindDNSPolicy: fieldsOf[v1.DNSPolicy](),
@@ -40,7 +40,7 @@ func fieldsOf[T any]() fields {
 	return all
 }
 
-// fieldsOfType returns the fields of a type in JSON, and of what its lists hold; nil if that may be anything.
+// fieldsOfType returns a type's fields in JSON, through lists; nil if any are possible.
 func fieldsOfType(t reflect.Type) fields {
 	reads := reflect.TypeFor[json.Unmarshaler]()
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && !reflect.PointerTo(t).Implements(reads) {
@@ -62,13 +62,13 @@ func fieldsOfType(t reflect.Type) fields {
 	return all
 }
 
-// maxUnknown is how many fields of an object a message names, and maxFieldName how many octets it has of each name.
+// maxUnknown bounds the fields of an object that a message names, maxFieldName the octets of each name.
 const (
 	maxUnknown   = 4
 	maxFieldName = 64
 )
 
-// unknownFields names the fields of an object that its kind has not; "" for none.
+// unknownFields names an object's fields that its kind lacks; "" for none.
 func unknownFields(kind api.Kind, value []byte) string {
 	walk, found := jsonwalk.Of(value), []string(nil)
 	knownFields[kind].unknown(&walk, "", &found)
@@ -78,7 +78,7 @@ func unknownFields(kind api.Kind, value []byte) string {
 	return strings.Join(found, ", ")
 }
 
-// unknown adds the fields of the next value that k has not to found.
+// unknown adds the next value's fields that k lacks to found.
 func (k fields) unknown(walk *jsonwalk.Walker, path string, found *[]string) {
 	switch {
 	case k == nil:

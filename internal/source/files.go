@@ -15,35 +15,35 @@ import (
 	"time"
 )
 
-// maxFileSize is the size in bytes from which on a manifest is refused. A file
-// of this size holds more objects than one server is planned for.
+// maxFileSize is the size in bytes from which a manifest is refused. Such a file holds more objects
+// than one server is planned for.
 const maxFileSize = 64 << 20
 
-// file is what is known of one manifest.
+// file is the state of one manifest.
 type file struct {
 	path string
 	info os.FileInfo // as of the last read; nil after one that failed
-	// racy is set where the file was written so shortly before it was read
-	// that a later write need not show in its times.
+	// racy is set if the file was written so shortly before it was read that a later write may not
+	// show in its times.
 	racy bool
 
 	sum  [sha256.Size]byte // of the newest content
-	docs []document        // what the file counts for
-	// whole is set from the first content on of which every document could be
-	// parsed; docs is from the newest such content then.
+	docs []document        // the documents in use
+	// whole is set from the first content whose documents could all be parsed; docs is from the
+	// newest such content then.
 	whole bool
 	// trouble is why the newest content does not count; "" if it does.
 	trouble string
-	// ignored is set where what stands there is not a file that could be read.
+	// ignored is set if the path is not a readable file.
 	ignored bool
 }
 
-// racyAge is the age below which a file's times are not trusted: file systems
-// exist with time stamps of two seconds' precision.
+// racyAge is the age below which a file's times are not trusted: some file systems' time stamps
+// have two seconds' precision.
 const racyAge = 2 * time.Second
 
-// isManifest reports whether a directory entry of that name is read. Hidden files
-// are what editors and copying tools write before they rename.
+// isManifest reports whether a directory entry of that name is read. Editors and copying tools
+// write hidden files before they rename.
 func isManifest(name string) bool {
 	if strings.HasPrefix(name, ".") {
 		return false
@@ -55,13 +55,12 @@ func isManifest(name string) bool {
 	return false
 }
 
-// errNotAFile stands for what is neither read nor missed: directories, FIFOs,
-// sockets and devices.
+// errNotAFile means neither read nor missed: directories, FIFOs, sockets and devices.
 var errNotAFile = errors.New("not a regular file")
 
-// openRegular opens what was a regular file a moment ago. Whatever else stands there is not waited for.
+// openRegular opens a file that was regular a moment ago. It does not block on anything else.
 func openRegular(path string) (*os.File, os.FileInfo, error) {
-	// Without O_NONBLOCK, opening a FIFO blocks until somebody writes.
+	// Without O_NONBLOCK, opening a FIFO blocks until a writer comes.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
@@ -77,18 +76,18 @@ func openRegular(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// settles is how long a file must rest before it is read: until then somebody may be writing it.
+// settles is how long a file must rest before it is read: it may be being written.
 const settles = 50 * time.Millisecond
 
-// errWriting stands for a file that has just been written.
+// errWriting means that a file has just been written.
 var errWriting = errors.New("being written")
 
-// content reads the file, unless it is as it was the last time; data is nil then. With settle the error is errWriting where
-// it has just been written.
+// content reads the file, unless it is unchanged; data is nil then. With settle, the error is errWriting if it has just
+// been written.
 func (f *file) content(settle bool) (data []byte, err error) {
 	info, err := os.Stat(f.path) // opening a device can have effects of its own
 	if err == nil {
-		age := time.Since(info.ModTime()) // a clock may be behind: that says nothing
+		age := time.Since(info.ModTime()) // negative if a clock is behind
 		switch {
 		case !f.racy && sameVersion(f.info, info):
 			return nil, nil
@@ -120,20 +119,20 @@ func (f *file) content(settle bool) (data []byte, err error) {
 	return data, err
 }
 
-// sameVersion reports whether a and b, either of which may be nil, are one version of one file.
+// sameVersion reports whether a and b, which may be nil, are one version of one file.
 func sameVersion(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// load reads the file again where it may have changed, and reports whether what
-// it counts for did. The error is fs.ErrNotExist where the file is gone, or errWriting.
+// load reads the file again if it may have changed, and reports whether its documents did. The
+// error is fs.ErrNotExist if the file is gone, or errWriting.
 func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
 	data, err := f.content(settle)
 	if err == errWriting {
 		return false, err
 	}
 	if err != nil {
-		f.sum = [sha256.Size]byte{} // whatever comes next is new
+		f.sum = [sha256.Size]byte{} // any next content is new
 	}
 	switch {
 	case errors.Is(err, errNotAFile):
@@ -144,7 +143,7 @@ func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
 		*f = file{path: f.path, whole: true, ignored: true}
 		return changed, nil
 	case errors.Is(err, fs.ErrNotExist):
-		// A link whose target is missing may come to hold anything.
+		// A link without a target may come to hold anything.
 		if _, lerr := os.Lstat(f.path); lerr != nil {
 			return false, fs.ErrNotExist
 		}
@@ -165,7 +164,7 @@ func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
 	return r.parse(f, data), nil
 }
 
-// withoutPath returns what an error of the file system says besides the path.
+// withoutPath returns a file system error without the path.
 func withoutPath(err error) error {
 	if pe := new(fs.PathError); errors.As(err, &pe) {
 		return pe.Err
@@ -173,8 +172,7 @@ func withoutPath(err error) error {
 	return err
 }
 
-// parse takes in a new content of f, and reports whether what f counts for
-// changed.
+// parse takes in f's new content, and reports whether its documents in use changed.
 func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 	docs, read, troubles := r.documents(f, data)
 	read.tell(f.path, r.opts.Logf)
@@ -196,8 +194,8 @@ func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 	return changed
 }
 
-// documents parses a file. Documents that f has already are taken from there.
-// troubles say what the documents that are not YAML or JSON suffer from, maxFaults of them at the most.
+// documents parses a file, reusing f's equal documents. troubles are the faults of documents that are
+// not YAML or JSON, at most maxFaults.
 func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *objectReader, troubles []string) {
 	read = &objectReader{cluster: r.opts.Cluster, selection: &r.opts.Selection}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
@@ -231,7 +229,7 @@ func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *o
 	return docs, read, troubles
 }
 
-// same puts the known values in place of those that say no more than they.
+// same reuses known values for equal ones.
 func (r *directoryRun) same(objects []object) []object {
 	for i := range objects {
 		o := &objects[i]
@@ -240,8 +238,8 @@ func (r *directoryRun) same(objects []object) []object {
 	return objects
 }
 
-// trouble notes why f's newest content does not count, "" if it does, and says
-// so when that changes, with what it uses instead.
+// trouble notes why f's newest content does not count, "" if it does, and logs changes, with what
+// is used instead.
 func (r *directoryRun) trouble(f *file, cause, uses string) {
 	if cause == f.trouble {
 		return

@@ -7,13 +7,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// identify finds out the cluster's UID: that of its namespace kube-system. The
-// names of leaves depend on it (rule 2.3), and all replicas must give the same:
-// it is waited for while the server is out of reach or has a fault.
+// identify finds the cluster's UID: that of its namespace kube-system. Names of leaves depend on it
+// (rule 2.3), and all replicas must agree: it waits while the server is out of reach or faulty.
 //
-// Where the server refuses it, or says that there is no such namespace, the
-// cluster's name stands in for as long as the run lasts. A UID that could be read
-// later would rename leaves that resolvers have in their caches.
+// If the server refuses it, or has no such namespace, the cluster's name stands in until the run
+// ends. A later UID would rename leaves that resolvers have cached.
 func (r *kubernetesRun) identify(ctx context.Context) {
 	const what = "namespace kube-system"
 	retry, denials := r.timing.retry, 0
@@ -25,7 +23,7 @@ func (r *kubernetesRun) identify(ctx context.Context) {
 			r.change(func() { r.uid = uid })
 			return
 		case sort == forbidden || sort == missing:
-			// Permissions and the namespace itself may come a moment after us.
+			// Permissions and the namespace may come a moment after us.
 			r.answered()
 			if denials++; denials == maxDenials {
 				name := r.opts.Cluster
@@ -45,8 +43,7 @@ func (r *kubernetesRun) identify(ctx context.Context) {
 	}
 }
 
-// maxDenials is after how many refusals in a row something counts as refused
-// for good.
+// maxDenials is how many refusals in a row count as final.
 const maxDenials = 3
 
 // systemUID reads the UID of the namespace kube-system.
@@ -67,9 +64,8 @@ func (r *kubernetesRun) systemUID(ctx context.Context) (string, error) {
 	return ns.Metadata.UID, err
 }
 
-// watchPulse asks the server for a sign of life again and again: one that hangs
-// keeps its connections open, and its watches just fall silent. Any answer is
-// one.
+// watchPulse keeps asking the server for a sign of life: a hanging server keeps its connections
+// open, and its watches just fall silent. Any answer counts.
 func (r *kubernetesRun) watchPulse(ctx context.Context) {
 	interval := wait.Backoff{Duration: r.timing.pulse}
 	silent := false

@@ -7,17 +7,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/near"
 )
 
-// kindInfo is what a source must know of a kind to read it.
+// kindInfo is what a source must know about a kind.
 type kindInfo struct {
-	versions []string // that we can read, the best first
+	versions []string // the readable versions, the best first
 	goKind
-	// byName is set where an API server is asked for the metadata of all objects
-	// and, by name, for what is needed of them: see secretStore.
+	// byName is set if the API server is asked for all objects' metadata and, by name, for the
+	// needed objects: see secretStore.
 	byName bool
 	// fields is the field selector for its objects; "" for all.
 	fields string
-	// optional is set where many clusters do without the kind: that it is not
-	// installed is no warning.
+	// optional is set if many clusters do without the kind: a missing one is no warning.
 	optional bool
 }
 
@@ -27,23 +26,22 @@ var kinds = [api.NumKinds]kindInfo{
 	api.KindProbe:     {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.HealthCheckProbe](api.DecodeProbe)},
 	api.KindZone:      {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Zone](api.DecodeZone)},
 	api.KindRecord:    {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Record](api.DecodeRecord)},
-	// v1alpha1 is the version that Kuadrant's own CRD has, and that ours stores: it
-	// can be read whoever has installed the kind, nothing has to be converted, and the
-	// version does not change when v1alpha2 comes or goes. Both hold the same; what an
-	// object means follows from its content.
+	// v1alpha1 is the version of Kuadrant's own CRD, and the one that ours stores: it can be read
+	// whoever installed the kind, nothing needs conversion, and the version stays when v1alpha2
+	// comes or goes. Both hold the same; an object's meaning follows from its content.
 	api.KindDNSRecord:   {versions: []string{"v1alpha1", "v1alpha2"}, optional: true, goKind: goType[api.DNSRecord](api.DecodeDNSRecord)},
 	api.KindDNSEndpoint: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.DNSEndpoint](api.DecodeDNSEndpoint)},
-	// Behind the kinds that refer to Secrets: a secretStore looks at those first.
+	// After the kinds that refer to Secrets: a secretStore looks at those first.
 	api.KindSecret: {versions: []string{"v1"}, byName: true, fields: noProviders, goKind: goType[api.Secret](api.DecodeSecret)},
 }
 
-// noProviders leaves out the Secrets that clusters have most of, and that nobody refers to.
+// noProviders leaves out the most frequent Secrets, to which nothing refers.
 const noProviders = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"
 
-// goKind is what depends on a kind's Go type.
+// goKind is the part of a kind that depends on its Go type.
 type goKind interface {
-	// decode returns the object that data (JSON) holds, and its name
-	// ("namespace/name"). It fails only where the object has no usable identity.
+	// decode returns the object in data (JSON), and its name ("namespace/name"). It fails only if
+	// the object has no usable identity.
 	decode(cluster string, data []byte) (name string, value any, err error)
 	// collect returns an empty collection for the kind.
 	collect() collection
@@ -62,8 +60,7 @@ func (read goType[T]) decode(cluster string, data []byte) (string, any, error) {
 
 func (goType[T]) collect() collection { return new(objects[T]) }
 
-// kindOf returns the kind that an object's apiVersion and kind mean; ok is false
-// where we do not read it.
+// kindOf returns the kind of an apiVersion and kind; ok is false if it is not read.
 func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
 	for i := range kinds {
 		k = api.Kind(i)

@@ -15,17 +15,16 @@ import (
 	strictjson "sigs.k8s.io/json"
 )
 
-// maxKubeconfig is how many bytes a kubeconfig of a Secret may have: one cluster with its
-// credentials takes some 6 KiB, and all of a Secret is 1 MiB at most.
+// maxKubeconfig bounds a Secret's kubeconfig, in bytes: one cluster with its credentials takes some
+// 6 KiB, and a whole Secret is 1 MiB at most.
 const maxKubeconfig = 256 << 10
 
-// ReadKubeconfig returns how to reach the API server that a kubeconfig, which comes from a
-// Secret, names: that of its current context, or of its only one. A kubeconfig can run
-// programs and read files of this machine, and so nothing is taken but the server's https
-// URL, its CA and name, and a token or a client certificate with its key, all inline.
-// Anything else in it, in a context that is not used too, is refused.
+// ReadKubeconfig returns how to reach the API server of a Secret's kubeconfig: that of its current
+// context, or of its only one. A kubeconfig can run programs and read files of this machine, so
+// only the server's https URL, its CA and name, and a token or a client certificate with its key
+// are taken, all inline. Anything else is refused, even in an unused context.
 //
-// Errors name the field, and never have anything of what the kubeconfig holds.
+// Errors name the field, and never quote the kubeconfig.
 func ReadKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("%d bytes, more than the %d allowed", len(text), maxKubeconfig)
@@ -40,9 +39,9 @@ func ReadKubeconfig(text []byte) (*rest.Config, error) {
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		return nil, fmt.Errorf("%s has a value of the wrong type", wrong.Field)
-	case err != nil: // its text may have a part of a value
+	case err != nil: // its text may quote a part of a value
 		return nil, errors.New("not a kubeconfig, or a certificate or key in it is not base64")
-	case len(unknown) > 0: // the name of the field may be a token in the wrong place
+	case len(unknown) > 0: // the field's name may be a misplaced token
 		return nil, errors.New("it has a field that is not part of a kubeconfig")
 	}
 	for i := range k.Clusters {
@@ -58,7 +57,7 @@ func ReadKubeconfig(text []byte) (*rest.Config, error) {
 	return configOf(&k)
 }
 
-// refusedField is a field that is not taken from Secrets: whether it is set, and what to do.
+// refusedField is a field that Secrets may not set: whether it is set, and what to do.
 type refusedField struct {
 	set       bool
 	name, why string
@@ -102,7 +101,7 @@ func refusedOfUser(u *clientcmd.AuthInfo) []refusedField {
 	}
 }
 
-// configOf returns what the current context says, or the only one.
+// configOf returns the configuration of the current context, or the only one.
 func configOf(k *clientcmd.Config) (*rest.Config, error) {
 	context := slices.IndexFunc(k.Contexts, func(c clientcmd.NamedContext) bool {
 		return c.Name == k.CurrentContext || k.CurrentContext == "" && len(k.Contexts) == 1
@@ -126,7 +125,7 @@ func configOf(k *clientcmd.Config) (*rest.Config, error) {
 	return c, putUser(c, &k.AuthInfos[user].AuthInfo)
 }
 
-// putServer says in c which server it is.
+// putServer puts the server into c.
 func putServer(c *rest.Config, k *clientcmd.Cluster) error {
 	u, err := url.Parse(k.Server)
 	switch {
@@ -137,12 +136,12 @@ func putServer(c *rest.Config, k *clientcmd.Cluster) error {
 	case len(k.CertificateAuthorityData) > 0 && !x509.NewCertPool().AppendCertsFromPEM(k.CertificateAuthorityData):
 		return errors.New("certificate-authority-data is not a PEM certificate in base64")
 	}
-	// Without a CA, it is one that this machine trusts.
+	// Without a CA, the machine's trusted ones apply.
 	c.Host, c.ServerName, c.CAData = k.Server, k.TLSServerName, k.CertificateAuthorityData
 	return nil
 }
 
-// putUser says in c who asks.
+// putUser puts the credentials into c.
 func putUser(c *rest.Config, k *clientcmd.AuthInfo) error {
 	certificate := len(k.ClientCertificateData)+len(k.ClientKeyData) > 0
 	if k.Token == "" && !certificate {

@@ -15,44 +15,40 @@ import (
 
 // KubernetesOptions says what a Kubernetes source reads.
 type KubernetesOptions struct {
-	// Cluster is the name that the process has for the cluster.
+	// Cluster is the process's name for the cluster.
 	Cluster string
-	// Config says how to reach the API server. It is copied. Where it sets no
-	// UserAgent, QPS or WarningHandler, suitable ones are used.
+	// Config says how to reach the API server. It is copied. UserAgent, QPS and WarningHandler have
+	// defaults.
 	Config *rest.Config
 	Selection
-	Logf  Logf   // takes what needs attention; nil drops it
-	Infof Logf   // takes good news and the like; nil lets Logf have it
-	Stats *Stats // kept up to date where it is not nil
-	// Observer is told of the objects as they stand; nil for nobody.
+	Logf  Logf   // takes warnings; nil drops them
+	Infof Logf   // takes information; nil sends it to Logf
+	Stats *Stats // kept up to date unless nil
+	// Observer is told of the objects; nil for none.
 	Observer Observer
 }
 
 // Kubernetes returns a Source that lists and watches the objects of one cluster
 // at its API server.
 //
-// The best version of each kind that the server has and we can read is used for
-// as long as the server has it. A kind that is not installed counts as listed,
-// and is looked for every 30 seconds (rule 8.2).
+// It uses the best readable version of each kind while the server has it. A kind that is not
+// installed counts as listed, and is looked for every 30 seconds (rule 8.2).
 //
-// The first cluster is published when the cluster's UID is known and each kind
-// has been listed, is known to be missing, or is refused in a way that will not
-// soon pass (403): such a kind is NotListed, and tried again. A kind that holds
-// no names is waited for until an attempt has failed, for whatever reason; one that
-// fails and that many clusters do without, for 30 seconds, once all else has been
-// listed. Nothing is published while the server is out of reach.
-// Afterwards a kind that was listed stays so, with the last objects that were seen,
-// for as long as it takes (rule 7.4).
+// The first cluster is published once the cluster's UID is known and each kind has been listed, is
+// known to be missing, or is refused lastingly (403): such a kind is NotListed, and tried again.
+// The wait for a kind without names ends when an attempt fails, whatever the reason; the wait for a
+// failing kind that many clusters do without, after 30 seconds, once all else has been listed.
+// Nothing is published while the server is out of reach. Afterwards a listed kind stays so, with
+// its last objects, for as long as it takes (rule 7.4).
 //
-// Of Secrets, the names of those with the label api.HeadersLabel are watched. One
-// is fetched while a policy, a DNSRecord or a probe of the cluster refers to it, and whenever
-// its version changes, and is forgotten when nothing does. They count as listed
-// when all have been fetched that were referred to at the start, or the server
-// refuses it. The first cluster does not wait for what they hold.
+// Of Secrets, only the names of those with the label api.HeadersLabel are watched. One is fetched
+// while a policy, a DNSRecord or a probe of the cluster refers to it, again when its version
+// changes, and forgotten when nothing does. They count as listed once all those referred to at the
+// start have been fetched, or the server refuses it. The first cluster does not wait for their
+// content.
 //
-// A server that fails, or hangs, is tried again until it answers, and so is what
-// answers in its place. That a server hangs is noticed within half a minute.
-// Each state of a failure is logged once, not each attempt.
+// A server that fails or hangs, or another one in its place, is tried again until it answers. A
+// hang is noticed within half a minute. Each state of a failure is logged once, not each attempt.
 func Kubernetes(opts KubernetesOptions) Source {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	if opts.Observer == nil {
@@ -65,7 +61,7 @@ func Kubernetes(opts KubernetesOptions) Source {
 type kubernetes struct {
 	opts   KubernetesOptions
 	timing kubernetesTiming
-	// chunked turns off streaming lists, as for a server that has none.
+	// chunked turns off streaming lists, for a server without them.
 	chunked bool
 }
 
@@ -77,8 +73,8 @@ func (k *kubernetes) Identity() string {
 	return fmt.Sprintf("kubernetes %q path=%q cluster=%q", k.opts.Config.Host, k.opts.Config.APIPath, k.opts.Cluster)
 }
 
-// ServerIn returns the URL of the API server that is in the Identity of a source; "" if that
-// reads another thing.
+// ServerIn returns the URL of the API server in a source's Identity; "" if the source reads
+// something else.
 func ServerIn(identity string) (server string) {
 	if _, err := fmt.Sscanf(identity, "kubernetes %q", &server); err != nil {
 		return ""
@@ -86,8 +82,8 @@ func ServerIn(identity string) (server string) {
 	return server
 }
 
-// Run implements Source. It fails where the configuration of the client cannot
-// work, such as a CA file that is missing.
+// Run implements Source. It fails if the client's configuration cannot work, such as with a missing
+// CA file.
 func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	r, err := k.begin()
 	if err != nil {
@@ -151,11 +147,10 @@ type kubernetesRun struct {
 	secrets *secretStore // store's
 	uid     string       // "" until it is known or given up
 	states  [api.NumKinds]kindState
-	spare   time.Time // when it began to wait for kinds that fail, and that many clusters do without
+	spare   time.Time // when it began to wait for failing kinds that many clusters do without
 }
 
-// cluster returns what is to be published now, nil if there is nothing new,
-// or the first time has not come.
+// cluster returns the cluster to publish, nil if there is nothing new, or it is too early.
 func (r *kubernetesRun) cluster() *api.Cluster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,10 +184,10 @@ func (r *kubernetesRun) cluster() *api.Cluster {
 	return r.store.news(c, progress)
 }
 
-// updateStats keeps Stats.Synced true to the facts.
+// updateStats updates Stats.Synced.
 func (r *kubernetesRun) updateStats() {
 	r.mu.Lock()
-	// All kinds count here, not only those that names come from.
+	// All kinds count here, not only those with names.
 	synced := r.store.last != nil && !slices.Contains(r.store.last.Listings[:], api.NotListed)
 	r.mu.Unlock()
 	r.opts.Stats.setSynced(synced && !r.troubles.any())

@@ -14,7 +14,7 @@ import (
 // ManifestError says why a file could not be read in full.
 type ManifestError struct {
 	Path string
-	// Text says what is wrong with the file, and where in it.
+	// Text says what is wrong, and where in the file.
 	Text string
 }
 
@@ -24,13 +24,13 @@ func (e *ManifestError) Error() string { return e.Path + ": " + e.Text }
 // Stdin is the path that stands for the standard input, as for kubectl.
 const Stdin = "-"
 
-// ReadManifests reads manifests once: each of paths is a file, a directory, which is read as
-// Directory does, or Stdin, which is read from stdin. opts.Dir is not looked at. What is left out
-// goes to opts.Logf, as for Directory. Of an object that stands twice the first counts, in the order of paths.
+// ReadManifests reads manifests once: each path is a file, a directory, which is read as Directory does, or
+// Stdin, which is read from stdin. It ignores opts.Dir. It reports omissions to opts.Logf, as Directory does.
+// The first of two equal objects counts, in the order of paths.
 //
-// The cluster is never nil. Where files could not be read or understood, the error joins a
-// *ManifestError for each of these, or for each document, the cluster has what could, and its kinds are not listed: any name
-// may be in the rest (rule 7.4). stated tells of an object whether its manifest has a status.
+// The cluster is never nil. If files could not be read, the error joins a *ManifestError for each of them or of their
+// documents; the cluster has the rest, and its kinds are not listed: any name may be missing (rule 7.4). stated reports
+// whether an object's manifest has a status.
 func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *api.Cluster, stated func(api.Ref) bool, err error) {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	r := &manifestRun{directoryRun: directoryRun{
@@ -56,11 +56,11 @@ func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *
 // manifestRun is one run of ReadManifests.
 type manifestRun struct {
 	directoryRun
-	order []string // of the files
-	errs  []error  // what is not read
+	order []string // of files
+	errs  []error  // for unread files
 }
 
-// path reads what a path of the command line means.
+// path reads a path of the command line.
 func (r *manifestRun) path(path string, stdin io.Reader) {
 	if path == Stdin {
 		data, err := io.ReadAll(io.LimitReader(stdin, maxFileSize+1))
@@ -80,7 +80,7 @@ func (r *manifestRun) path(path string, stdin io.Reader) {
 	}
 }
 
-// ManifestFiles returns the files that a path means: itself, or the manifests in a directory.
+// ManifestFiles returns a path's files: itself, or the manifests in a directory.
 func ManifestFiles(path string) (files []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -110,7 +110,7 @@ func (r *manifestRun) file(path string) {
 	r.add(path, data, err)
 }
 
-// add takes in the content of a file, or why it has none.
+// add takes in a file's content, or the error.
 func (r *manifestRun) add(path string, data []byte, err error) {
 	if r.files[path] != nil {
 		return // named twice

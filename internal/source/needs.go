@@ -9,14 +9,14 @@ import (
 // references are the Secrets that one object needs, all in its own namespace.
 type references struct {
 	namespace string
-	// headers is the namespace/name of the one with headers of checks, provider that of a
-	// DNS provider; "" for none.
+	// headers is the namespace/name of the Secret with headers of checks, provider that of a DNS
+	// provider; "" for none.
 	headers, provider string
 	// selector selects DNS providers by their labels; nil for none.
 	selector labels.Selector
 }
 
-// defaultProvider selects the Secrets that policies without a reference mean.
+// defaultProvider selects the Secrets for policies without a reference.
 var defaultProvider = labels.SelectorFromSet(labels.Set{api.LabelDefaultProvider: api.DefaultProviderOn})
 
 // referencesOf returns what an object of c refers to; the zero references for none.
@@ -43,7 +43,7 @@ func referencesOf(c *api.Cluster, ref api.Ref) (r references) {
 		if rec, ok := c.DNSRecords.Get(ref.Name); ok {
 			check = rec.HealthCheck
 			if rec.Own() && rec.Provider.Name != "" && rec.Provider.ServedHere() {
-				// Whether it is gone, or says something else now, makes a difference.
+				// The Secret may be gone, or say something else now.
 				r.provider = r.namespace + "/" + rec.Provider.Name
 			}
 		}
@@ -64,7 +64,7 @@ type needs struct {
 	headers, providers map[string]int // by namespace/name
 	// selectors are by namespace, then by their text.
 	selectors map[string]map[string]*selecting
-	// fresh are the namespaces in which other selectors have come or gone.
+	// fresh are the namespaces whose selectors have changed.
 	fresh map[string]struct{}
 }
 
@@ -81,8 +81,8 @@ func newNeeds() needs {
 	}
 }
 
-// change counts what an object refers to in place of what it did before, and returns the
-// names that may be needed now, or not any more.
+// change replaces an object's references, and returns the names that may be needed now, or no
+// longer.
 func (n *needs) change(was, is references) (names []string) {
 	count := func(in map[string]int, name string, by int) {
 		if name == "" {
@@ -132,7 +132,7 @@ func (n *needs) selects(namespace string, s labels.Selector, by int) {
 	}
 }
 
-// renewed returns, once, the namespaces in which other selectors have come or gone.
+// renewed returns, once, the namespaces whose selectors have changed.
 func (n *needs) renewed() (namespaces []string) {
 	for ns := range n.fresh {
 		namespaces = append(namespaces, ns)
@@ -141,8 +141,7 @@ func (n *needs) renewed() (namespaces []string) {
 	return namespaces
 }
 
-// providing reports whether an object refers to a DNS provider, other than by saying nothing of
-// one.
+// providing reports whether an object refers to a DNS provider explicitly.
 func (n *needs) providing() bool {
 	if len(n.providers) > 0 {
 		return true
@@ -155,8 +154,8 @@ func (n *needs) providing() bool {
 	return false
 }
 
-// need reports whether a Secret with these labels is needed. Headers are taken only from one
-// whose owner has said so (rule 4.10).
+// need reports whether a Secret with these labels is needed. Headers come only from a Secret whose
+// owner has agreed (rule 4.10).
 func (n *needs) need(name string, of map[string]string) bool {
 	if n.providers[name] > 0 || !n.noHeaders && n.headers[name] > 0 && of[api.HeadersLabel] == api.HeadersOn {
 		return true

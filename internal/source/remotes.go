@@ -19,14 +19,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// The Secrets that name further clusters, in the form that Kuadrant's dns-operator reads.
+// The Secrets that name further clusters, in the form of Kuadrant's dns-operator.
 const (
-	// RemoteLabel is the label of such a Secret; its value is "true".
+	// RemoteLabel is the label of such a Secret, with the value "true".
 	RemoteLabel = "kuadrant.io/multicluster-kubeconfig"
 	// remoteKey is the key of its data that holds the kubeconfig.
 	remoteKey = "kubeconfig"
-	// remotePools is the annotation that says in which namespaces the cluster pools: a
-	// list with commas, or "*" for all; without it none.
+	// remotePools is the annotation with the namespaces in which the cluster pools: a list with
+	// commas, or "*" for all; none without it.
 	remotePools = "kuadrant.io/namespaces"
 )
 
@@ -34,44 +34,43 @@ const (
 type Remote struct {
 	// Name is that of the Secret; Secret is its namespace/name.
 	Name, Secret string
-	// Config says how to reach the cluster's API server; nil if Fault is set. It holds
-	// credentials, and is not for any log.
+	// Config says how to reach the cluster's API server; nil if Fault is set. It holds credentials:
+	// never log it.
 	Config *rest.Config
 	Pools  api.Pools
 	// Created is the Secret's metadata.creationTimestamp in seconds since 1970, 0 for none.
 	Created int64
-	// Fault says why there is no Config, Warning what else is not as it should be; "" for
-	// nothing. Neither holds anything of the Secret's values.
+	// Fault says why there is no Config, Warning what else is wrong; "" for nothing. Neither quotes
+	// the Secret's values.
 	Fault, Warning string
-	// Missing is true for a Secret that was there, that a newer list lacks, and whose deletion nobody
-	// has reported (rule 8.5); only Name and Secret are set then. It stays Missing until it is there
-	// again or its deletion is reported: whoever takes it in bounds the time.
+	// Missing is true for a known Secret that a newer list lacks, without a report of its deletion
+	// (rule 8.5); only Name and Secret are set then. It stays Missing until the Secret is back or its
+	// deletion is reported: the receiver bounds the time.
 	Missing bool
 }
 
-// Same reports whether r and o say the same.
+// Same reports whether r and o are equal.
 func (r *Remote) Same(o *Remote) bool { return reflect.DeepEqual(r, o) }
 
 // RemotesOptions says where to look for Secrets that name clusters.
 type RemotesOptions struct {
-	// Cluster is the name of the cluster that holds the Secrets, Config says how to reach
-	// its API server, Namespace is where they are.
+	// Cluster is the cluster that holds the Secrets, Config says how to reach its API server,
+	// Namespace where they are.
 	Cluster   string
 	Config    *rest.Config
 	Namespace string
-	Logf      Logf // takes what needs attention; nil drops it
-	Infof     Logf // takes good news and the like; nil lets Logf have it
+	Logf      Logf // takes warnings; nil drops them
+	Infof     Logf // takes information; nil sends it to Logf
 }
 
-// FollowRemotes lists and watches the Secrets with RemoteLabel of one namespace until ctx
-// ends. It publishes all clusters that they name, in the order of their names, when the
-// Secrets have been listed and then after changes; and nil for once where the server refuses
-// to list them, in a way that will not soon pass. publish is called from one goroutine.
-// One that is not published any more has been deleted, or has lost the label; one that a list
-// lacks is Missing.
+// FollowRemotes lists and watches one namespace's Secrets with RemoteLabel until ctx ends. It
+// publishes all clusters that they name, sorted by name, once the Secrets have been listed and
+// after changes; and nil once if the server refuses to list them lastingly. publish is called from
+// one goroutine. A Secret that is no longer published was deleted, or lost the label; one that a
+// list lacks is Missing.
 //
-// The values are held for as long as their Secrets are there, and are logged nowhere. It
-// returns nil when ctx ends, an error if the configuration cannot work.
+// Values are held only while their Secrets exist, and never logged. It returns nil when ctx ends,
+// an error if the configuration cannot work.
 func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Remote)) error {
 	w, err := newRemotesWatch(opts)
 	if err != nil {
@@ -91,8 +90,8 @@ func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Rem
 	return nil
 }
 
-// decodeRemote reads a Secret that names a cluster. It never fails: what is wrong is the
-// Remote's fault.
+// decodeRemote reads a Secret that names a cluster. It never fails: errors become the Remote's
+// fault.
 func decodeRemote(data []byte) (any, error) {
 	var secret struct {
 		Metadata struct {
@@ -105,7 +104,7 @@ func decodeRemote(data []byte) (any, error) {
 		Data map[string][]byte `json:"data"`
 	}
 	if err := json.Unmarshal(data, &secret); err != nil {
-		return nil, errors.New("not a Secret") // the cause may hold a part of it
+		return nil, errors.New("not a Secret") // the cause may quote it
 	}
 	m := &secret.Metadata
 	if m.Deleted != "" {
@@ -128,7 +127,7 @@ func decodeRemote(data []byte) (any, error) {
 	return r, nil
 }
 
-// parsePools reads the annotation remotePools; "" is a missing one.
+// parsePools reads the annotation remotePools; "" if missing.
 func parsePools(list string) (pools api.Pools, warning string) {
 	var names []string
 	wrong := 0
@@ -150,7 +149,7 @@ func parsePools(list string) (pools api.Pools, warning string) {
 	return api.PoolsIn(names...), warning
 }
 
-// remotesWatch is a reflector's access to the Secrets, and its store.
+// remotesWatch gives a reflector access to the Secrets, and is its store.
 type remotesWatch struct {
 	*server
 	client    rest.Interface
@@ -159,10 +158,10 @@ type remotesWatch struct {
 
 	// mu guards what follows.
 	known   map[string]*Remote // by namespace/name of the Secret
-	missing map[string]bool    // that a list lacked since they were seen last, nobody has reported their deletion
+	missing map[string]bool    // those that a list lacked since they were last seen, without a reported deletion
 	listed  bool               // they have been listed once
 	denials int
-	told    bool // that they cannot be listed
+	told    bool // a message said that they cannot be listed
 }
 
 func newRemotesWatch(opts RemotesOptions) (*remotesWatch, error) {
@@ -179,7 +178,7 @@ func newRemotesWatch(opts RemotesOptions) (*remotesWatch, error) {
 	return w, err
 }
 
-// all returns what is to be published; ok is false for nothing.
+// all returns the remotes to publish; ok is false for none.
 func (w *remotesWatch) all() (all []*Remote, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,8 +210,7 @@ func (w *remotesWatch) request(opts *metav1.ListOptions) *rest.Request {
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
 }
 
-// noted notes how a list or a watch went. That the server is away is what its source
-// says already.
+// noted notes how a list or a watch went. The server's source reports its absence already.
 func (w *remotesWatch) noted(ctx context.Context, _ metav1.ListOptions, err error) {
 	sort := classify(err)
 	if sort == none || sort == unreachable || sort == stranger || sort == unauthorized {
@@ -229,8 +227,8 @@ func (w *remotesWatch) noted(ctx context.Context, _ metav1.ListOptions, err erro
 // remotesStore is a remotesWatch as its reflector's store.
 type remotesStore remotesWatch
 
-// put takes in one Secret, and returns its name; "" for what is none. What cannot be decoded
-// stays as it is known.
+// put takes in one Secret, and returns its name; "" for other values. One that cannot be decoded
+// keeps its last form.
 func (s *remotesStore) put(into map[string]*Remote, obj any) (name string) {
 	w, ok := obj.(*wire)
 	if !ok || w.name == "" {
@@ -284,5 +282,5 @@ func (s *remotesStore) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync implements cache.ReflectorStore; there is nothing to do.
+// Resync implements cache.ReflectorStore; it does nothing.
 func (s *remotesStore) Resync() error { return nil }

@@ -10,37 +10,35 @@ import (
 // version is a resourceVersion.
 type version string
 
-// secretHead is all that is taken in of a Secret that is watched as metadata only.
+// secretHead is what is kept of a Secret that is watched as metadata only.
 type secretHead struct {
 	version
 	labels map[string]string
 }
 
-// secretStore is the Secrets of a cluster at an API server, as a collection into
-// which a watch puts their heads. Only those that are needed are asked for by name, and
-// held for as long as they are: with headers of checks, where they have the label and a
-// policy, a DNSRecord or a probe refers to them (rule 4.10), and as DNS providers, where a
-// policy refers to them or selects them.
+// secretStore is a collection of a cluster's Secrets, into which a watch puts their heads. It
+// fetches only needed ones by name, and holds them while needed: with headers of checks, if they
+// have the label and a policy, a DNSRecord or a probe refers to them (rule 4.10), and as DNS
+// providers, if a policy refers to them or selects them.
 //
 // It is guarded by its run's mu.
 type secretStore struct {
-	objects[api.Secret]                                  // what was fetched
+	objects[api.Secret]                                  // the fetched Secrets
 	heads               map[string]map[string]secretHead // by namespace, then by namespace/name
 	needs               needs
 	wanted              map[string]*wantedSecret
-	before              *api.Cluster // whose references needs counts
+	before              *api.Cluster // the one whose references needs counts
 	// fetch begins to fetch a Secret until its state says that it rests.
 	fetch func(name string, w *wantedSecret)
 }
 
 // wantedSecret is a Secret that is needed.
 type wantedSecret struct {
-	// asked is the version that was announced when the Secret was last fetched,
-	// got the one that came. A watch may be behind what is fetched, and announce
-	// versions that are none of both: each is a reason to fetch once more.
+	// asked is the version announced at the last fetch, got the one that came. A watch may be
+	// behind fetches, and announce versions that are neither: each is a reason to fetch again.
 	asked, got version
-	settled    bool    // it was fetched once, or that is refused for good
-	busy       bool    // it is being fetched
+	settled    bool    // it was fetched once, or refused for good
+	busy       bool    // a fetch is running
 	failed     trouble // of the last attempt
 	stop       context.CancelFunc
 }
@@ -70,7 +68,7 @@ func (s *secretStore) remove(name string) {
 	s.report(name)
 }
 
-// forget takes a head away.
+// forget removes a head.
 func (s *secretStore) forget(name string) {
 	ns := namespaceOf(name)
 	if delete(s.heads[ns], name); len(s.heads[ns]) == 0 {
@@ -93,7 +91,7 @@ func (s *secretStore) replace(prefix string, fresh map[string]any) {
 	}
 }
 
-// publish implements collection. References are those of c's other objects.
+// publish implements collection. It takes the references from c's other objects.
 func (s *secretStore) publish(kind api.Kind, c *api.Cluster) {
 	for _, ref := range c.Changed {
 		for _, name := range s.needs.change(referencesOf(s.before, ref), referencesOf(c, ref)) {
@@ -109,8 +107,8 @@ func (s *secretStore) publish(kind api.Kind, c *api.Cluster) {
 	s.objects.publish(kind, c)
 }
 
-// settle fetches or drops a Secret, whichever is due. That one is dropped says nothing of
-// its deletion: what refers to it may be missing from a list.
+// settle fetches or drops a Secret, as due. A dropped one was not necessarily deleted: the object
+// that refers to it may be missing from a list.
 func (s *secretStore) settle(name string) {
 	head, there := s.heads[namespaceOf(name)][name]
 	w := s.wanted[name]
@@ -132,14 +130,12 @@ func (s *secretStore) settle(name string) {
 	}
 }
 
-// due reports whether the Secret is to be fetched, of which the given version was
-// announced.
+// due reports whether to fetch the Secret, given the announced version.
 func (w *wantedSecret) due(announced version) bool {
 	return !w.settled || announced != w.asked && announced != w.got
 }
 
-// next returns the version of a Secret that is to be fetched; ok is false, and
-// fetching has come to its end, where there is none.
+// next returns the version of a Secret to fetch; ok is false, and the fetch ends, if there is none.
 func (s *secretStore) next(name string, w *wantedSecret) (announced version, ok bool) {
 	if s.wanted[name] != w {
 		return "", false
@@ -149,22 +145,21 @@ func (s *secretStore) next(name string, w *wantedSecret) (announced version, ok 
 	return announced, w.busy
 }
 
-// fetched takes in the answer about a Secret that was asked for when the given
-// version was announced. A nil value says that there is no such Secret.
+// fetched takes in the answer about a Secret whose given version was announced. A nil value means
+// no such Secret.
 func (s *secretStore) fetched(name string, w *wantedSecret, announced, got version, value *api.Secret) {
 	if s.wanted[name] != w {
-		return // nobody wants it any more
+		return // no longer needed
 	}
 	w.asked, w.got, w.settled = announced, got, true
 	if value == nil {
-		s.infer(name) // where it was deleted, the watch reports it
+		s.infer(name) // if it was deleted, the watch reports it
 	} else {
 		s.objects.put(name, value)
 	}
 }
 
-// ready reports whether all Secrets under names that start with prefix have been
-// fetched that are to be.
+// ready reports whether all needed Secrets whose names start with prefix have been fetched.
 func (s *secretStore) ready(prefix string) bool {
 	for name, w := range s.wanted {
 		if !w.settled && strings.HasPrefix(name, prefix) {
@@ -174,7 +169,7 @@ func (s *secretStore) ready(prefix string) bool {
 	return true
 }
 
-// failing reports whether a Secret could not be fetched when that was last tried, besides the given one.
+// failing reports whether any other Secret's last fetch failed.
 func (s *secretStore) failing(besides *wantedSecret) bool {
 	for _, w := range s.wanted {
 		if w != besides && w.failed != none {
@@ -184,7 +179,7 @@ func (s *secretStore) failing(besides *wantedSecret) bool {
 	return false
 }
 
-// prefixOf returns what the names in a namespace begin with; "" is all of them.
+// prefixOf returns the prefix of names in a namespace; "" is all of them.
 func prefixOf(namespace string) string {
 	if namespace == "" {
 		return ""

@@ -11,18 +11,18 @@ import (
 
 // Selection says which objects of a cluster are read. The zero Selection is all.
 type Selection struct {
-	// Namespaces are those whose objects are read; none means every namespace.
+	// Namespaces are the namespaces to read; none means all.
 	Namespaces []string
-	// Policies selects DNSPolicies by their labels; nil means all.
+	// Policies selects DNSPolicies by their labels; nil selects all.
 	Policies labels.Selector
-	// Kinds are the kinds that are read; none means every kind.
+	// Kinds are the kinds to read; none means all.
 	Kinds []api.Kind
-	// NoSecrets leaves Secrets out, whatever Kinds says.
+	// NoSecrets leaves out Secrets, whatever Kinds says.
 	NoSecrets bool
-	// NoHeaders leaves out Secrets that are needed for headers of checks alone.
+	// NoHeaders leaves out Secrets needed only for headers of checks.
 	NoHeaders bool
-	// Pools says in which namespaces objects are the same as those of other clusters; the
-	// zero Pools is all of them. What is read says so (api.Meta.Apart).
+	// Pools says in which namespaces objects equal those of other clusters; the zero Pools is all.
+	// Objects read carry it (api.Meta.Apart).
 	Pools api.Pools
 }
 
@@ -39,8 +39,7 @@ func (s *Selection) selector(kind api.Kind) string {
 	return ""
 }
 
-// namespaces returns the namespaces to read, each once and in order; the one
-// entry "" if all are.
+// namespaces returns the namespaces to read, sorted and each once; the one entry "" for all.
 func (s *Selection) namespaces() []string {
 	if len(s.Namespaces) == 0 {
 		return []string{""}
@@ -48,8 +47,8 @@ func (s *Selection) namespaces() []string {
 	return slices.Compact(slices.Sorted(slices.Values(s.Namespaces)))
 }
 
-// takes reports whether the object of the given kind and name ("namespace/name"),
-// which data holds as JSON, is read.
+// takes reports whether to read the object of this kind and name ("namespace/name"), with the JSON
+// data.
 func (s *Selection) takes(kind api.Kind, name string, data []byte) bool {
 	if !s.Watches(kind) {
 		return false

@@ -27,49 +27,47 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
-// server is the way to one API server, for one run: what is read there, and what is said of it.
+// server is one run's access to one API server: requests, and messages about it.
 type server struct {
-	cluster  string // the name that the process has for it
+	cluster  string // the process's name for it
 	timing   kubernetesTiming
-	chunked  bool // no lists are streamed
+	chunked  bool // turns off streaming lists
 	config   *rest.Config
 	http     *http.Client
 	raw      rest.Interface // for requests by path
 	troubles troubles
 	dirty    chan struct{} // one place: something changed
-	mu       sync.Mutex    // guards what its user makes of what is read
+	mu       sync.Mutex    // guards the user's data
 }
 
-// kubernetesTiming is how long things take.
+// kubernetesTiming has the durations.
 type kubernetesTiming struct {
-	// gather is how long changes are collected before they are published: an answer must not
-	// wait, and a list must not be compiled object by object.
+	// gather is how long changes are collected before publication: an answer must not wait, and a
+	// list must not be compiled object by object.
 	gather time.Duration
-	// retry paces attempts after a failure. Its cap bounds how long an API
-	// server can be back without being noticed.
+	// retry paces attempts after a failure. Its cap bounds how long a server's return can go
+	// unnoticed.
 	retry wait.Backoff
-	// recheck paces looks for kinds that are missing.
-	// Cap and jitter make 30 seconds.
+	// recheck paces looks for missing kinds. Cap and jitter make 30 seconds.
 	recheck wait.Backoff
-	// confirm is how long a kind must be missing before objects of it that
-	// nobody has reported as deleted go.
+	// confirm is how long a kind must be missing before its objects go without a report of their
+	// deletion.
 	confirm time.Duration
-	// answer bounds requests whose answers are small, and pulse is the time
-	// between signs of life: together they bound how long a server can hang
-	// without being noticed.
+	// answer bounds requests with small answers, and pulse is the time between signs of life:
+	// together they bound how long a hang goes unnoticed.
 	answer, pulse time.Duration
-	// watch bounds the time until a watch begins. A streaming list begins when
-	// the server's cache is fresh, which takes seconds.
+	// watch bounds the time until a watch begins. A streaming list begins when the server's cache
+	// is fresh, which takes seconds.
 	watch time.Duration
-	// fetch paces attempts to fetch one object by its name.
+	// fetch paces attempts to fetch one object by name.
 	fetch wait.Backoff
-	// spare is how long it waits for kinds that many clusters do without, and that
-	// fail: as long as it takes until each has been tried again at a server that has
-	// just started, for what is not known yet may own the names that are.
+	// spare is how long to wait for failing kinds that many clusters do without: until each has
+	// been tried again at a server that has just started, because unread objects may own the known
+	// names.
 	spare time.Duration
 }
 
-// defaultTiming is that outside of tests.
+// defaultTiming is the timing outside tests.
 func defaultTiming() kubernetesTiming {
 	return kubernetesTiming{
 		gather:  10 * time.Millisecond,
@@ -84,7 +82,7 @@ func defaultTiming() kubernetesTiming {
 	}
 }
 
-// newServer sets up the clients. The configuration is copied.
+// newServer sets up the clients. It copies the configuration.
 func newServer(cluster string, config *rest.Config, warnf, infof Logf) (*server, error) {
 	if config == nil {
 		return nil, errors.New("no rest.Config given")
@@ -92,16 +90,16 @@ func newServer(cluster string, config *rest.Config, warnf, infof Logf) (*server,
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 	config.Timeout = 0                                    // it would end every watch
-	config.NegotiatedSerializer = (&codec{}).serializer() // for errors; the rest is read as it is
+	config.NegotiatedSerializer = (&codec{}).serializer() // for errors; the rest is read raw
 	if config.UserAgent == "" {
 		config.UserAgent = "coredns-kuadrant"
 	}
 	if config.WarningHandler == nil && config.WarningHandlerWithContext == nil {
-		config.WarningHandler = rest.NoWarnings{} // the versions that we read are our own choice
+		config.WarningHandler = rest.NoWarnings{} // we chose the versions on purpose
 	}
 	if config.RateLimiter == nil && config.QPS == 0 {
-		// One list for each kind and namespace at the start; little after that.
-		// All clients of the source share the limit.
+		// One list for each kind and namespace at the start; little after that. All clients of the
+		// source share the limit.
 		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(50, 100)
 	}
 	shared, err := rest.HTTPClientFor(config)
@@ -116,11 +114,11 @@ func newServer(cluster string, config *rest.Config, warnf, infof Logf) (*server,
 	return s, err
 }
 
-// close closes idle connections. One that is being set up now stays until the server finds
-// it idle; client-go shares it among all clients with the same configuration.
+// close closes idle connections. One being set up stays until the server finds it idle; client-go
+// shares it among clients with the same configuration.
 func (s *server) close() { utilnet.CloseIdleConnectionsFor(s.http.Transport) }
 
-// client returns a client for one version of a group, whose answers c reads.
+// client returns a client for one version of a group; c reads its answers.
 func (s *server) client(version schema.GroupVersion, c *codec) (rest.Interface, error) {
 	config := rest.CopyConfig(s.config)
 	config.APIPath = "/apis"
@@ -131,11 +129,10 @@ func (s *server) client(version schema.GroupVersion, c *codec) (rest.Interface, 
 	return rest.RESTClientForConfigAndClient(config, s.http)
 }
 
-// quiet takes the reflector's own messages, one for each attempt: what is to be
-// said is said by fail and good.
+// quiet drops the reflector's own messages, one for each attempt: fail and good log instead.
 var quiet klog.Logger
 
-// reflect lists and watches with what request prepares until ctx ends, and keeps store up to date. what names it in messages;
+// reflect lists and watches with request's requests until ctx ends, and keeps store up to date. what names them in messages;
 // noted is told how each list and each watch went.
 func (s *server) reflect(ctx context.Context, what string, chunked bool, request func(*metav1.ListOptions) *rest.Request,
 	noted func(context.Context, metav1.ListOptions, error), store cache.ReflectorStore,
@@ -148,8 +145,7 @@ func (s *server) reflect(ctx context.Context, what string, chunked bool, request
 		return beginWatch(ctx, s.timing.watch, request(&opts))
 	}
 	retry := s.timing.retry
-	// The page size stays the default, 500 objects: a list from the server's
-	// cache is sent whole whatever we ask for.
+	// The page size stays at the default of 500: a list from the server's cache comes whole anyway.
 	from := lists{rewatch.ListWatch(s.timing.watch, list, begin, noted), chunked}
 	r := cache.NewReflectorWithOptions(from, &wire{}, store, cache.ReflectorOptions{
 		Logger: &quiet, Name: what, TypeDescription: what, Backoff: &retry, Clock: endingClock{ctx: ctx},
@@ -157,7 +153,7 @@ func (s *server) reflect(ctx context.Context, what string, chunked bool, request
 	r.RunWithContext(klog.NewContext(ctx, quiet))
 }
 
-// beginWatch begins a watch, and gives up where the server does not begin to answer.
+// beginWatch begins a watch, and gives up if the server does not begin to answer.
 func beginWatch(ctx context.Context, within time.Duration, req *rest.Request) (watch.Interface, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(within, cancel)
@@ -167,7 +163,7 @@ func beginWatch(ctx context.Context, within time.Duration, req *rest.Request) (w
 	case !inTime:
 		err = fmt.Errorf("no answer within %v", within)
 	case err == nil && reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()):
-		// This is how the client reports a connection that was cut.
+		// The client reports a cut connection like this.
 		err = errors.New("the connection was closed or timed out")
 	}
 	if err == nil {
@@ -180,7 +176,7 @@ func beginWatch(ctx context.Context, within time.Duration, req *rest.Request) (w
 	return nil, err
 }
 
-// begunWatch is a watch whose context ends with it.
+// begunWatch is a watch that ends its context.
 type begunWatch struct {
 	watch.Interface
 	cancel context.CancelFunc
@@ -192,8 +188,8 @@ func (w *begunWatch) Stop() {
 	w.cancel()
 }
 
-// endingClock is the real clock, whose waits end with ctx: between attempts to
-// stream a list, the reflector waits for the clock alone.
+// endingClock is the real clock, but its waits end with ctx: between attempts to stream a list, the
+// reflector waits for the clock alone.
 type endingClock struct {
 	clock.RealClock
 	ctx context.Context
@@ -215,8 +211,7 @@ func (c endingClock) After(d time.Duration) <-chan time.Time {
 	return fired
 }
 
-// lists is what a reflector lists and watches with; chunked is true if it is to list in
-// chunks, and not to have a list streamed by a watch.
+// lists is a reflector's access; chunked makes it list in chunks, without streaming lists.
 type lists struct {
 	*cache.ListWatch
 	chunked bool
@@ -236,7 +231,7 @@ func (s *server) change(edit func()) {
 	}
 }
 
-// gather calls news after changes, those that come close together at once, until ctx ends.
+// gather calls news after changes, once for those close together, until ctx ends.
 func (s *server) gather(ctx context.Context, news func()) {
 	for {
 		select {
@@ -251,12 +246,11 @@ func (s *server) gather(ctx context.Context, news func()) {
 	}
 }
 
-// where names the cluster at the beginning of log lines.
+// where names the cluster at the start of log lines.
 func (s *server) where() string { return fmt.Sprintf("cluster %q", s.cluster) }
 
-// fail notes that a request failed: what is what was read, rights what a Role
-// must give for it. It returns what the error means, none where it is that ctx
-// has ended.
+// fail notes a failed request: what names what was read, rights what a Role must grant for it. It
+// returns the error's trouble, none if ctx has ended.
 func (s *server) fail(ctx context.Context, what, rights string, err error) trouble {
 	if ctx.Err() != nil {
 		return none
@@ -313,7 +307,7 @@ func (s *server) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timing.answer)
 	defer cancel()
 	result := s.raw.Get().AbsPath(path).MaxRetries(0).Do(ctx)
-	// Error reads the server's words, which Raw leaves in the body.
+	// Error has the server's message; Raw leaves it in the body.
 	if err := result.Error(); err != nil {
 		if classify(err) == stranger {
 			err = fmt.Errorf("GET %s: %w: %w", path, errStranger, err)
@@ -330,7 +324,7 @@ func (s *server) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// pause waits for the next step of a backoff; false where ctx ends first.
+// pause waits for the next step of a backoff; false if ctx ends first.
 func pause(ctx context.Context, b *wait.Backoff) bool {
 	t := time.NewTimer(b.Step())
 	defer t.Stop()
