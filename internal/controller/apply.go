@@ -20,25 +20,25 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// serializer reads the API server's errors; bodies are made and read here.
+// serializer reads the API server's errors; request bodies need none.
 var serializer = scheme.Codecs.WithoutConversion()
 
 // write is one request that changes an object.
 type write struct {
 	ref        api.Ref
 	apiVersion string
-	// uid and version are those of the object that is meant: the API server refuses the
-	// write where it is another one, or has changed. "" if it is to be made.
+	// uid and version are the object's: the API server refuses the write if it is another one, or
+	// has changed. "" for a new object.
 	uid, version string
-	ownerUID     string         // of the owner that a child is written for; "" for none
+	ownerUID     string         // of the owner of a child; "" for none
 	subresource  string         // "" for the object itself
-	metadata     map[string]any // of the object: labels, ownerReferences; nil for none
+	metadata     map[string]any // labels and ownerReferences; nil for none
 	field        string         // spec or status; "" for neither
-	value        any            // what it is
-	settled      string         // what identifies it, times apart
+	value        any            // its value
+	settled      string         // digest of the content without times
 }
 
-// form is what schema the write follows.
+// form is the schema of the write.
 func (p *write) form() string { return p.apiVersion + " " + p.ref.Kind.String() + " " + p.field }
 
 // splitName returns the parts of a namespace/name.
@@ -47,7 +47,7 @@ func splitName(of string) (namespace, name string) {
 	return namespace, name
 }
 
-// path returns the path of an object, with a subresource where that is not "".
+// path returns an object's path, with the subresource, if any.
 func path(ref api.Ref, apiVersion, subresource string) string {
 	ns, name := splitName(ref.Name)
 	p := "/apis/" + apiVersion + "/namespaces/" + ns + "/" + ref.Kind.Resource() + "/" + name
@@ -57,8 +57,8 @@ func path(ref api.Ref, apiVersion, subresource string) string {
 	return p
 }
 
-// apply sends a write by server-side apply. Its watch tells what has become of the object. What others own is left to them, but for
-// the condition of a Gateway: it is kuadrant-operator's, which is not at work where this is written, and nobody can release it.
+// apply sends a write by server-side apply. The watch reports the result. Fields of other managers stay theirs, except a Gateway's
+// condition: it is kuadrant-operator's, which is not at work where this is written, and nothing can release it.
 func (w *Writer) apply(ctx context.Context, p *write) error {
 	value, err := plain(p.value)
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *Writer) apply(ctx context.Context, p *write) error {
 			}
 			return err
 		}
-		// A CRD of somebody else, which does not know all that ours does.
+		// Someone else's CRD, with fewer fields than ours.
 		if slices.Contains(lacked, field) {
 			return err
 		}
@@ -109,7 +109,7 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	err = w.send(ctx, func(ctx context.Context) error {
 		return w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
 			Param("fieldManager", FieldManager).Param("force", fmt.Sprint(p.ref.Kind == api.KindGateway)).
-			MaxRetries(0).Body(text).Do(ctx).Error() // which reads the server's words
+			MaxRetries(0).Body(text).Do(ctx).Error() // reads the server's message
 	})
 	if err != nil {
 		if p.uid == "" {
@@ -121,7 +121,7 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	return nil
 }
 
-// remove deletes an object, provided that it is the one that is meant. Its watch tells when it is gone.
+// remove deletes an object, if it is the given one. The watch reports its end.
 func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
 	options, err := json.Marshal(metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: (*types.UID)(&o.uid), ResourceVersion: &o.version},
@@ -139,8 +139,7 @@ func (w *Writer) remove(ctx context.Context, ref api.Ref, o *object) error {
 	return nil
 }
 
-// send sends one request when its turn has come, provided that this replica may write then,
-// and for as long as it may.
+// send sends one request in its turn, if this replica may write then, and for as long as it may.
 func (w *Writer) send(ctx context.Context, request func(context.Context) error) error {
 	if err := w.limit.Wait(ctx); err != nil {
 		return errLost // the writer ends
@@ -154,16 +153,16 @@ func (w *Writer) send(ctx context.Context, request func(context.Context) error) 
 	w.requests.Add(1)
 	err := request(timed)
 	if err != nil && ctx.Err() != nil {
-		return errLost // cut short, which is nobody's fault
+		return errLost // cut short; not an error
 	}
 	return err
 }
 
-// undeclaredField finds the field that a schema lacks in the API server's words.
+// undeclaredField finds, in the API server's message, the field that a schema lacks.
 var undeclaredField = regexp.MustCompile(`\.((?:spec|status)(?:\.[a-zA-Z]+)+): field not declared in schema`)
 
-// undeclared returns the path, below the given field, that the schema of the CRD that is
-// installed does not declare; ok is false if that is not what err says.
+// undeclared returns the path, below the given field, that the installed CRD's schema does not
+// declare; ok is false if err is another error.
 func undeclared(err error, field string) (path string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code == http.StatusConflict {
@@ -176,8 +175,7 @@ func undeclared(err error, field string) (path string, ok bool) {
 	return strings.CutPrefix(found[1], field+".")
 }
 
-// lacks are the fields that the CRDs which are installed do not declare, by the kind and
-// version that they concern.
+// lacks are the fields that the installed CRDs do not declare, by kind and version.
 type lacks struct {
 	mu     sync.Mutex
 	fields map[string][]string
@@ -189,14 +187,14 @@ func (l *lacks) of(p *write) []string {
 	return l.fields[p.form()]
 }
 
-// drop removes from a value as plain returns it, which a write is about to have, what cannot be written.
+// drop removes fields that cannot be written from a value, as plain returns it.
 func (l *lacks) drop(p *write, value any) {
 	for _, field := range l.of(p) {
 		drop(value, field)
 	}
 }
 
-// add notes one more field, which another write may have noted meanwhile.
+// add notes one more field; concurrent writes may add others.
 func (l *lacks) add(p *write, field string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -210,15 +208,15 @@ func (l *lacks) add(p *write, field string) {
 	l.fields[p.form()] = append(slices.Clip(all), field)
 }
 
-// clear forgets what was lacking: another version of a CRD may have it.
+// clear forgets the fields: another version of a CRD may have them.
 func (l *lacks) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fields = nil
 }
 
-// drop removes the field at a path, with dots, from a value as plain returns it. In lists it
-// is removed from each element.
+// drop removes the field at a dotted path from a value, as plain returns it; in lists, from each
+// element.
 func drop(value any, path string) {
 	first, rest, deeper := strings.Cut(path, ".")
 	switch v := value.(type) {
@@ -246,7 +244,7 @@ func plain(value any) (any, error) {
 	return v, err
 }
 
-// digest returns what identifies a plain value.
+// digest returns a digest that identifies a plain value.
 func digest(value any) string {
 	text, err := json.Marshal(value) // the keys of maps are sorted
 	if err != nil {
@@ -256,7 +254,7 @@ func digest(value any) string {
 	return string(sum[:16])
 }
 
-// digestOf returns the digest of a value in JSON; "" if it is none.
+// digestOf returns the digest of a value in JSON; "" if it is not JSON.
 func digestOf(data []byte) string {
 	var v any
 	if json.Unmarshal(data, &v) != nil {

@@ -12,54 +12,54 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// object is one object as it stands at the API server, with what of it matters to whoever
-// writes. It never changes, but for what the Writer notes itself.
+// object is an object's state at the API server, as far as writing needs it. It never changes,
+// except for the Writer's own notes.
 type object struct {
 	apiVersion, uid, version string
 	generation               int64
 	deleting                 bool
 	// parent is the value of the label kubi.zone/parent-zone; "" for none.
 	parent string
-	// owner is the policy, or of a probe the DNSRecord, that controls it, where it is one of our
-	// own objects; it has no name for all others.
+	// owner is the policy, or for a probe the DNSRecord, that controls one of our own objects; no
+	// name for other objects.
 	owner    api.Ref
 	ownerUID string
-	// spec is the digest of what a child says; "" of other objects.
+	// spec is the digest of a child's content; "" for other objects.
 	spec   string
 	labels map[string]string // of a child
-	// other is the field manager of another controller that writes its status; "" for none.
+	// other is another controller's field manager that writes its status; "" for none.
 	other string
-	// status is what form.read has returned; nil if it has none.
+	// status is the result of form.read; nil for none.
 	status any
-	// settled is the digest of what was written last, where nothing has changed since: what
-	// differs even so is kept by the API server otherwise than it was written.
+	// settled is the digest of the last write if nothing has changed since: any difference then
+	// comes from how the API server stores it.
 	settled string
 }
 
 // child reports whether it is one of our own objects.
 func (o *object) child() bool { return o.owner.Name != "" }
 
-// equals reports whether two objects are one in one state. Its version alone does not say so: a
-// server that has been set back gives each once more, to what was never written then.
+// equals reports whether two objects are the same in the same state. The version alone is not
+// enough: a restored server gives old versions to new states.
 func (o *object) equals(p *object) bool {
 	return o.uid == p.uid && o.version == p.version && o.generation == p.generation && o.parent == p.parent &&
 		o.spec == p.spec && maps.Equal(o.labels, p.labels) && same(o.status, p.status)
 }
 
-// Cache has the objects of one API server as they stand. It is a source.Observer; its methods
-// may be called from any goroutine.
+// Cache has the objects of one API server. It is a source.Observer; any goroutine may call its
+// methods.
 type Cache struct {
-	// changed is called, without a lock, with each object that has changed, and listed with
-	// each kind that was listed.
+	// changed is called, without a lock, with each changed object, and listed with each listed
+	// kind.
 	changed func(api.Ref)
 	listed  func(api.Kind)
 
 	mu       sync.Mutex
 	versions [api.NumKinds]string
 	kinds    [api.NumKinds]map[string]*object
-	// children are those of our own objects that each object controls.
+	// children are our own objects, by the object that controls them.
 	children map[api.Ref]map[api.Ref]struct{}
-	// made are the digests of what objects are made with that no watch has told of since.
+	// made are the digests of objects made since, which no watch has reported yet.
 	made map[api.Ref]string
 }
 
@@ -99,14 +99,14 @@ func (s *Cache) others() bool {
 	return false
 }
 
-// childrenOf returns the objects of our own that an object controls.
+// childrenOf returns our own objects that an object controls.
 func (s *Cache) childrenOf(owner api.Ref) []api.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.children[owner]))
 }
 
-// parents returns the objects that control objects of our own.
+// parents returns the objects that control our own objects.
 func (s *Cache) parents() []api.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +136,8 @@ func (s *Cache) set(ref api.Ref, o *object) {
 	}
 }
 
-// make notes that an object is about to be made, until a watch tells of it, or made is false. It
-// returns false where that was so already.
+// make notes that an object is about to be made, until a watch reports it, or notMade undoes it. It
+// returns false if that is noted already.
 func (s *Cache) make(p *write) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,24 +148,24 @@ func (s *Cache) make(p *write) bool {
 	return true
 }
 
-// notMade takes back what make has noted.
+// notMade undoes make.
 func (s *Cache) notMade(ref api.Ref) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.made, ref)
 }
 
-// wrote notes that an object was written, or may not be, for as long as its watch tells of nothing newer.
+// wrote notes that an object was written, or may not be, until the watch reports a newer one.
 func (s *Cache) wrote(p *write) {
 	s.edit(p.ref, p.uid, func(o *object) bool { o.settled = p.settled; return o.version == p.version })
 }
 
-// removed notes that an object was deleted: it goes, or is gone.
+// removed notes that an object was deleted, or is about to be.
 func (s *Cache) removed(ref api.Ref, uid string) {
 	s.edit(ref, uid, func(o *object) bool { o.deleting = true; return true })
 }
 
-// edit replaces an object by a copy that change has changed; others may be reading the object itself.
+// edit replaces an object by a changed copy: others may be reading it.
 func (s *Cache) edit(ref api.Ref, uid string, change func(*object) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,15 +176,14 @@ func (s *Cache) edit(ref api.Ref, uid string, change func(*object) bool) {
 	}
 }
 
-// unsettle has everything that differs written once more, whatever was kept otherwise than it
-// was written, or refused, until now.
+// unsettle has all differences written again, even those stored differently or refused until now.
 func (s *Cache) unsettle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for kind := range s.kinds {
 		for name, o := range s.kinds[kind] {
 			if o.settled != "" {
-				next := *o // others may be reading that one
+				next := *o // others may be reading o
 				next.settled = ""
 				s.kinds[kind][name] = &next
 			}
@@ -192,7 +191,7 @@ func (s *Cache) unsettle() {
 	}
 }
 
-// unmake forgets what was made of the given objects: a list is newer. s is locked.
+// unmake forgets the given made objects: a list is newer. s is locked.
 func (s *Cache) unmake(of func(api.Ref) bool) {
 	maps.DeleteFunc(s.made, func(ref api.Ref, _ string) bool { return of(ref) })
 }
@@ -261,7 +260,7 @@ func (s *Cache) Listed(kind api.Kind, namespace string, objects map[string]any) 
 		if o == nil {
 			continue
 		}
-		// Whatever version was known: after a server has been set back, versions begin anew.
+		// Whatever version was known: a restored server begins versions anew.
 		ref := api.Ref{Kind: kind, Name: name}
 		s.set(ref, o)
 		all = append(all, changed{ref, o})
@@ -273,7 +272,7 @@ func (s *Cache) Listed(kind api.Kind, namespace string, objects map[string]any) 
 	s.listed(kind)
 }
 
-// notify tells of an object that has changed, and of the one that it stands for.
+// notify reports a changed object, and the object that it stands for.
 func (s *Cache) notify(ref api.Ref, o *object) {
 	s.changed(ref)
 	if o != nil && o.child() {
@@ -289,7 +288,7 @@ func (s *Cache) Read(kind api.Kind, data []byte) any {
 	return readObject(kind, data)
 }
 
-// wireObject is what is read of an object.
+// wireObject has the fields that are read of an object.
 type wireObject struct {
 	APIVersion string `json:"apiVersion"`
 	Metadata   struct {
@@ -342,8 +341,8 @@ func readObject(kind api.Kind, data []byte) *object {
 	return o
 }
 
-// ownerKind returns the kind of an object that controls one of our own of the given kind: a policy
-// has DNSRecords and probes, a DNSRecord probes alone. ok is false for any other.
+// ownerKind returns the kind of an object that controls one of our own: a policy controls
+// DNSRecords and probes, a DNSRecord only probes. ok is false for others.
 func ownerKind(of api.Kind, name string) (kind api.Kind, ok bool) {
 	switch name {
 	case api.KindDNSPolicy.String():

@@ -8,21 +8,21 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// lookAtChildren brings the DNSRecords and probes of a policy, or the probes of a DNSRecord, in
-// line with what it should have. Those of an object that is gone are deleted.
+// lookAtChildren corrects the DNSRecords and probes of a policy, or the probes of a DNSRecord. It
+// deletes those of a missing object.
 func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) error {
 	if w.opts.StatusOnly || !says.Listed(of.Kind) || w.others.atWork() != "" {
 		return nil
 	}
 	if o := w.cache.get(of); o != nil && w.otherOf(of.Kind, o) != "" {
-		return nil // what it has is that controller's to write
+		return nil // its children are that controller's
 	}
 	known := says.Meta(of)
 	if known != nil && known.Deleting {
-		return nil // what it owns goes with it
+		return nil // its children go with it
 	}
 	if known == nil && (w.unread(says, of) || w.cache.get(of) != nil) {
-		return nil // it is there, and what is said is not as new as that
+		return nil // the verdict is older than the object
 	}
 	wanted := make(map[api.Ref]struct{})
 	var all error
@@ -47,18 +47,18 @@ func (w *Writer) lookAtChildren(ctx context.Context, says Says, of api.Ref) erro
 	return all
 }
 
-// unread reports whether an object that is not known may be there even so: a policy that another
+// unread reports whether an unknown object may exist: a policy that another deployment reads.
 // deployment reads.
 func (w *Writer) unread(says Says, of api.Ref) bool {
 	return w.opts.Selected && of.Kind == api.KindDNSPolicy && says.Meta(of) == nil
 }
 
-// lookAtChild makes one object of our own what it should be.
+// lookAtChild corrects one of our own objects.
 func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error {
 	ref := api.Ref{Kind: c.Kind, Name: c.Name}
 	owner := w.cache.get(api.Ref{Kind: c.Owner.Kind, Name: c.Owner.Name})
 	if !says.Listed(c.Kind) || owner == nil || owner.uid != c.Owner.UID {
-		return nil // what stands there is not known, or whose it is to be
+		return nil // its state or its owner is unknown
 	}
 	p := &write{ref: ref, ownerUID: owner.uid, field: "spec", metadata: map[string]any{
 		"labels":          c.Labels,
@@ -92,16 +92,16 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 	case o.deleting:
 		return nil
 	case c.Replace && o.uid == c.Replaced || o.ownerUID != c.Owner.UID:
-		return w.tell(ref, "delete", w.remove(ctx, ref, o)) // what comes next is made once it is gone
+		return w.tell(ref, "delete", w.remove(ctx, ref, o)) // the next one is made once it is gone
 	case c.Replace:
-		return nil // that one is gone, and what is said is not as new as what stands there
+		return nil // the replaced one is gone, and the verdict is older than the object
 	case (o.spec == p.settled || o.settled == p.settled) && o.hasLabels(c.Labels):
 		return nil
 	}
 	return w.tell(ref, "write", w.apply(ctx, p))
 }
 
-// ownerReference returns the reference to the object that a child belongs to.
+// ownerReference returns a child's reference to its owner.
 func ownerReference(c *api.Child, owner *object) map[string]any {
 	_, name := splitName(c.Owner.Name)
 	return map[string]any{
@@ -109,7 +109,7 @@ func ownerReference(c *api.Child, owner *object) map[string]any {
 	}
 }
 
-// hasLabels reports whether an object has all of the given labels.
+// hasLabels reports whether an object has all given labels.
 func (o *object) hasLabels(labels map[string]string) bool {
 	for key, value := range labels {
 		if o.labels[key] != value {
@@ -119,11 +119,11 @@ func (o *object) hasLabels(labels map[string]string) bool {
 	return true
 }
 
-// writeStatus is what is done to an object of which the status is written.
+// writeStatus is the action of writing a status.
 const writeStatus = "write the status of"
 
-// tell notes how a write went, for the log, and returns err. Of one object the status is a matter of
-// its own: that it can be written says nothing about the rest, nor the other way round.
+// tell notes a write's result, for the log, and returns err. An object's status is tracked apart
+// from its other writes: neither says anything about the other.
 func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	resource, part := ref.Kind.FullResource(), about+ref.Kind.String()+" "+ref.Name
 	if verb == writeStatus {
@@ -131,7 +131,7 @@ func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	}
 	switch sort := classify(err); sort {
 	case conflict, missing, lost, ending:
-		return err // what has changed, or goes with its namespace, is told by the watch
+		return err // the watch reports changes and ending namespaces
 	case refused, contested, undoing, none:
 		w.told.result(part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
 		if sort != none {

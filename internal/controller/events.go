@@ -15,8 +15,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// events tells of what happens in Events. Those of the same object are gathered, and bounded,
-// as client-go does it.
+// events sends Events. Those of one object are aggregated and bounded, as in client-go.
 type events struct {
 	client   typedcorev1.EventsGetter
 	recorder record.EventRecorder // nil while this replica does not write
@@ -45,7 +44,7 @@ func (w *Writer) startEvents(ctx context.Context) (stop func()) {
 	}
 }
 
-// eventSink is client-go's, and says where Events may not be written.
+// eventSink wraps client-go's, and logs where Events may not be written.
 type eventSink struct {
 	typedcorev1.EventSinkImpl
 	w *Writer
@@ -65,17 +64,17 @@ func (s *eventSink) Patch(event *corev1.Event, data []byte) (*corev1.Event, erro
 	return made, err
 }
 
-// note notes how an Event went that was to be written in a namespace: the rights may differ.
+// note notes the result of an Event in a namespace: rights may differ between namespaces.
 func (s *eventSink) note(namespace string, err error) {
 	if sort := classify(err); sort != none && sort != forbidden {
-		return // of other failures there is word elsewhere, or the Event is of what is gone
+		return // other failures are logged elsewhere, or the object is gone
 	}
 	doing := "write Events in namespace " + namespace
 	s.w.told.result(about+doing, attempt{doing: doing, grant: "the verbs create and patch on events there"}, err)
 }
 
-// Event tells of what has happened to an object, where this replica writes: a reason in one
-// word, and a message of its own. warning is true if somebody should look.
+// Event reports an event of an object, if this replica writes: a reason in one word, and a message.
+// warning is true if it needs attention.
 func (w *Writer) Event(ref api.Ref, warning bool, reason, message string) {
 	o := w.cache.get(ref)
 	if o == nil {
@@ -86,7 +85,7 @@ func (w *Writer) Event(ref api.Ref, warning bool, reason, message string) {
 	w.record(at, warning, reason, message)
 }
 
-// event tells of what has happened around the Lease.
+// event reports an event of the Lease.
 func (l *lease) event(reason, message string) {
 	l.w.record(&corev1.ObjectReference{
 		APIVersion: coordinationv1.SchemeGroupVersion.String(), Kind: "Lease", Namespace: l.w.opts.Namespace, Name: l.w.opts.Lease,
@@ -107,5 +106,5 @@ func (w *Writer) record(at *corev1.ObjectReference, warning bool, reason, messag
 	recorder.Event(at, kind, reason, api.Cut(message, maxEvent))
 }
 
-// maxEvent is how long the message of an Event is at the most: the API server takes 1024 bytes.
+// maxEvent bounds an Event's message: the API server takes 1024 bytes.
 const maxEvent = 1000

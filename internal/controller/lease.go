@@ -15,20 +15,19 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// lease is this replica's part in the election of the one that writes.
+// lease is this replica's part in electing the writer.
 //
-// A replica that was held up (a paused process, a machine that slept) does not know at once
-// that its Lease has gone to another. So each write is begun only within the time that the
-// last renewal gives, counted from before it was sent, and ends before another replica may
-// begin; what is on its way even so is refused by the API server where the object has
-// changed meanwhile.
+// A replica that was held up (a paused process, a machine that slept) does not know at once that
+// another one has its Lease. So each write begins within the time that the last renewal gives,
+// counted from before it was sent, and ends before another replica may begin. The API server
+// refuses a late write if the object has changed meanwhile.
 type lease struct {
 	resourcelock.Interface // wrapped: renewals are noted
 	w                      *Writer
 	// renewed is when the last renewal was sent; nil while the Lease is not held.
 	renewed atomic.Pointer[time.Time]
-	writing atomic.Bool // lead has not returned: the Lease is not given back
-	// seen is who had the Lease at the last look; nil before it.
+	writing atomic.Bool // lead has not returned: the Lease is kept
+	// seen is the holder at the last look; nil before it.
 	seen atomic.Pointer[sighting]
 }
 
@@ -52,17 +51,17 @@ func (l *lease) init(w *Writer, config *rest.Config) error {
 type sighting struct {
 	holder  string
 	renewed metav1.Time
-	at      time.Time // when it was seen first, by this clock
+	at      time.Time // when it was first seen, by this clock
 }
 
-// see notes who has the Lease.
+// see notes the holder of the Lease.
 func (l *lease) see(r *resourcelock.LeaderElectionRecord) {
 	if before := l.seen.Load(); before == nil || before.holder != r.HolderIdentity || !before.renewed.Equal(&r.RenewTime) {
 		l.seen.Store(&sighting{r.HolderIdentity, r.RenewTime, time.Now()})
 	}
 }
 
-// holder returns who has the Lease, as it is seen from here; "" for nobody, or where it was not renewed in its time.
+// holder returns the Lease's holder as this replica sees it; "" for none, or if it was not renewed in time.
 func (l *lease) holder() string {
 	if s := l.seen.Load(); s != nil && elapsed(s.at, time.Now()) < l.w.timing.lease {
 		return s.holder
@@ -70,11 +69,11 @@ func (l *lease) holder() string {
 	return ""
 }
 
-// quiet takes what client-go logs by itself.
+// quiet drops client-go's own messages.
 var quiet klog.Logger
 
-// run takes part in elections until ctx ends, and calls lead for as long as one is won.
-// The Lease is given back after lead has returned.
+// run takes part in elections until ctx ends, and calls lead while this replica holds the Lease. It
+// gives the Lease back after lead has returned.
 func (l *lease) run(ctx context.Context, lead func(context.Context)) {
 	for ctx.Err() == nil {
 		if err := l.term(ctx, lead); err != nil {
@@ -84,13 +83,13 @@ func (l *lease) run(ctx context.Context, lead func(context.Context)) {
 	}
 }
 
-// term waits until the Lease is this replica's, and calls lead until it is not any more.
+// term waits for the Lease, and calls lead while this replica holds it.
 func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 	electing, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), quiet))
 	defer stop()
 	var mu sync.Mutex
 	var led chan struct{} // closed once lead has returned; nil before it is called
-	var over bool         // lead is not called any more
+	var over bool         // lead must not be called any more
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: l, LeaseDuration: l.w.timing.lease, RenewDeadline: l.w.timing.renew, RetryPeriod: l.w.timing.retry, ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
@@ -99,7 +98,7 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 				defer cancel()
 				defer context.AfterFunc(ctx, cancel)()
 				mu.Lock()
-				begins := !over // client-go calls this in a goroutine of its own, and does not wait for it
+				begins := !over // client-go calls this in its own goroutine, without waiting for it
 				if begins {
 					led = make(chan struct{})
 				}
@@ -138,7 +137,7 @@ func (l *lease) term(ctx context.Context, lead func(context.Context)) error {
 	return nil
 }
 
-// left returns how long the Lease is certainly held yet, and whether a write may begin.
+// left returns how long the Lease is certainly still held, and whether a write may begin.
 func (l *lease) left() (time.Duration, bool) {
 	renewed := l.renewed.Load()
 	if renewed == nil {
@@ -148,9 +147,9 @@ func (l *lease) left() (time.Duration, bool) {
 	return l.w.timing.lease - age, age < l.w.timing.renew
 }
 
-// elapsed returns how much time has gone by between two times, by whichever clock says more: the
-// monotonic one stands still while a machine sleeps, and the other one can be set. One that is set
-// ahead keeps a replica from writing until it has renewed its Lease, which takes two seconds.
+// elapsed returns the time between two times, by the clock that shows more: the monotonic one
+// stands still while a machine sleeps, and the other one can be set. A clock set ahead keeps a
+// replica from writing until it has renewed its Lease, which takes two seconds.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
@@ -163,7 +162,7 @@ func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 // Update implements resourcelock.Interface.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity == "" && l.writing.Load() {
-		return errLost // one that could not be renewed runs out by itself
+		return errLost // an unrenewable one expires by itself
 	}
 	return l.note(r, "update", func() error { return l.Interface.Update(ctx, r) })
 }
@@ -180,7 +179,7 @@ func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	return r, raw, err
 }
 
-// note keeps when a renewal was sent that has succeeded.
+// note keeps the sending time of a successful renewal.
 func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew func() error) error {
 	sent := time.Now()
 	err := renew()
@@ -191,7 +190,7 @@ func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew fun
 		l.renewed.Store(nil) // given back
 	}
 	sort := classify(err)
-	if sort == none || sort == forbidden { // who may read it need not be who may write it
+	if sort == none || sort == forbidden { // the right to read does not imply the right to write
 		l.w.told.result("write lease", l.what(verb), err)
 	}
 	if sort != forbidden && sort != conflict { // a conflict: another replica was faster
@@ -200,7 +199,7 @@ func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew fun
 	return err
 }
 
-// what says what was tried, and what must be granted for it.
+// what says what was tried, and the right it needs.
 func (l *lease) what(verb string) attempt {
 	return attempt{
 		doing: fmt.Sprintf("%s lease %s/%s", verb, l.w.opts.Namespace, l.w.opts.Lease),

@@ -9,17 +9,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// What is kept stands in ConfigMaps as lines of words, one line for each name, sorted:
+// ConfigMaps hold the kept values as lines of words, one line for each name, sorted:
 //
 //	www.example.com. local DNSPolicy shop/web 0b1f... secret=dns cluster=7c2e...
 //	example.com. 5f0c... 2026010100
 //
-// The first is an owner: the key, the object's cluster, kind and namespace/name, its UID or
-// -, and fields; the second what a zone is served with: its origin, hash and serial. Words hold
-// no spaces: names have \032 for them (RFC 1035 §5.1).
+// The first is an owner: the key, the object's cluster, kind and namespace/name, its UID or -, and
+// fields; the second is a zone's kept values: origin, hash and serial. Words hold no spaces: in
+// names they are \032 (RFC 1035 §5.1).
 //
-// The first edition has flags in place of fields, alone and chain, which are ignored here. It takes fields for flags that
-// it does not know, keeps the owner, and leaves them out where it writes the line: whoever writes next fills them in.
+// The first edition has flags instead of fields, alone and chain, which are ignored here. It takes fields for unknown
+// flags, keeps the owner, and drops them when it writes the line: the next writer fills them in.
 
 // The fields of an owner's line.
 const (
@@ -28,10 +28,10 @@ const (
 	noUID        = "-"
 )
 
-// wordOf returns a name, or the key of one, without spaces. In these a backslash stands before each.
+// wordOf returns a name, or its key, without spaces. There, a backslash precedes each space.
 func wordOf(name string) string { return strings.ReplaceAll(name, `\ `, `\032`) }
 
-// nameOf returns the name that wordOf was given.
+// nameOf reverses wordOf.
 func nameOf(word string) string {
 	var name strings.Builder
 	for i := 0; i < len(word); i++ {
@@ -49,7 +49,7 @@ func nameOf(word string) string {
 	return name.String()
 }
 
-// ownerLine returns the line of an owner; "" if it cannot be one.
+// ownerLine returns an owner's line; "" if it cannot be one.
 func ownerLine(key string, o api.Owner) string {
 	words := []string{wordOf(key), o.Cluster, o.Kind.String(), o.Name, noUID}
 	if o.UID != "" {
@@ -67,8 +67,8 @@ func ownerLine(key string, o api.Owner) string {
 	return strings.Join(words, " ")
 }
 
-// parseOwner reads what ownerLine writes. Fields that it does not know have no effect: another
-// version may write them. The key is "" for a line that only older versions write.
+// parseOwner reads ownerLine's lines. It ignores unknown fields: another version may write them.
+// The key is "" for a line that only older versions write.
 func parseOwner(line string) (key string, o api.Owner, err error) {
 	words := strings.Fields(line)
 	if len(words) < 5 {
@@ -98,12 +98,12 @@ func parseOwner(line string) (key string, o api.Owner, err error) {
 	return nameOf(words[0]), o, nil
 }
 
-// serialLine returns the line of what a zone is served with.
+// serialLine returns a zone's line.
 func serialLine(origin string, k api.Kept) string {
 	return wordOf(origin) + " " + k.Hash + " " + strconv.FormatUint(uint64(k.Serial), 10)
 }
 
-// parseSerial reads what serialLine writes.
+// parseSerial reads serialLine's lines.
 func parseSerial(line string) (origin string, k api.Kept, err error) {
 	words := strings.Fields(line)
 	if len(words) < 3 {

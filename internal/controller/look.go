@@ -13,7 +13,7 @@ import (
 // labelParentZone is the label that names a Zone's or Record's Zone (rule 6.3).
 const labelParentZone = "kubi.zone/parent-zone"
 
-// look brings one object, and what it owns, in line with what is to be said of it.
+// look corrects one object, and its children, to match the verdict.
 func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 	says := w.newest()
 	if says == nil {
@@ -26,13 +26,13 @@ func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 	if ref.Kind == api.KindZone || ref.Kind == api.KindRecord {
 		var wrote bool
 		if wrote, err = w.lookAtLabel(ctx, says, ref); wrote {
-			return nil // the watch tells of the version that the status is to be written to
+			return nil // the watch reports the version to write to
 		}
 	}
 	return errors.Join(err, w.lookAtStatus(ctx, says, ref))
 }
 
-// pair returns an object as it stands and what is to be said of that one; nil if either is missing: it comes, and is looked at then.
+// pair returns an object and its verdict; nil if either is missing: it comes later, and is looked at then.
 func (w *Writer) pair(says Says, ref api.Ref) (*object, *Said) {
 	o, said := w.cache.get(ref), says.Of(ref)
 	if o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
@@ -41,7 +41,7 @@ func (w *Writer) pair(says Says, ref api.Ref) (*object, *Said) {
 	return o, said
 }
 
-// lookAtStatus writes an object's status where it does not say what is to be said.
+// lookAtStatus writes an object's status if it differs.
 func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error {
 	form := forms[ref.Kind]
 	o, said := w.pair(says, ref)
@@ -49,14 +49,14 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 		return nil
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
-		if w.others.atWork() == "" { // else that has been said
+		if w.others.atWork() == "" { // else that was logged
 			w.told.once("other "+ref.Kind.String(), "%s %s: %s wrote its status; leaving it, and others like it. "+
 				"If that controller is gone for good, release them: docs/write-back.md", ref.Kind, ref.Name, other)
 		}
 		return nil
 	}
 	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {
-		return nil // somebody has kept another serial: a verdict that follows it is on its way
+		return nil // another serial is kept: a new verdict is on its way
 	}
 	p := &write{
 		ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version,
@@ -71,13 +71,13 @@ func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error
 	}
 	p.settled = digest(timeless)
 	if o.settled == p.settled {
-		return nil // it is kept otherwise than it was written
+		return nil // the API server stores it differently
 	}
 	return w.tell(ref, writeStatus, w.apply(ctx, p))
 }
 
-// declared returns the status that p is about to write as it will be read: less what the CRD that is
-// installed does not declare.
+// declared returns the status that p would write, less fields that the installed CRD does not
+// declare.
 func (w *Writer) declared(p *write, form form) any {
 	if len(w.lacks.of(p)) == 0 {
 		return p.value
@@ -94,7 +94,7 @@ func (w *Writer) declared(p *write, form form) any {
 	return form.read(text)
 }
 
-// lookAtLabel writes the label with the Zone that an object lies in, and reports whether it has.
+// lookAtLabel writes the label with the object's Zone, and reports whether it did.
 func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) (wrote bool, err error) {
 	o, said := w.pair(says, ref)
 	if w.opts.StatusOnly || o == nil {

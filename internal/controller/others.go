@@ -16,11 +16,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// otherManagers are the field managers of controllers that write the same objects: those of
-// Kuadrant's operators are called after their binary.
+// otherManagers are the field managers of controllers that write the same objects; those of
+// Kuadrant's operators are named after their binary.
 var otherManagers = []string{"manager", "kuadrant-operator", "dns-operator"}
 
-// isOther reports whether a field manager is that of a controller that writes what we would.
+// isOther reports whether a field manager belongs to a controller that writes the same fields.
 func isOther(manager string) bool { return slices.Contains(otherManagers, manager) }
 
 // otherLeases are the Leases of controllers that write the same objects, by name.
@@ -29,21 +29,21 @@ var otherLeases = []struct{ name, of string }{
 	{"a3f98d6c.kuadrant.io", "dns-operator"},
 }
 
-// operatorNamespaces are those in which Kuadrant's operators are installed by default. A Lease
-// anywhere else may be a tenant's, who may make Leases and no statuses: it counts where the
-// status of an object is written by such a controller, too.
+// operatorNamespaces are the default namespaces of Kuadrant's operators. A Lease elsewhere may
+// belong to a tenant who may make Leases but not write statuses: it counts only if such a
+// controller has also written an object's status.
 var operatorNamespaces = []string{"kuadrant-system", "dns-operator-system", "openshift-operators"}
 
-// others finds out whether other controllers are at work in the cluster, by their Leases: one
-// that is renewed while this replica looks has somebody behind it. A Lease that nobody renews
-// is what a controller that is gone has left behind, whatever time stands in it: clocks differ.
+// others finds other controllers at work in the cluster by their Leases: one renewed while this
+// replica looks has a live holder. One that is not renewed is left over, whatever its time: clocks
+// differ.
 type others struct {
 	w      *Writer
 	leases typedcoordinationv1.LeasesGetter
-	// work names those that are at work; nil for nobody.
+	// work names those at work; nil for none.
 	work atomic.Pointer[string]
-	// seen is what stood in each Lease at the last look, and when that was seen to change.
-	// They belong to the goroutine that looks.
+	// seen is each Lease's content at the last look, and when it was seen to change. It belongs to
+	// the goroutine that looks.
 	seen map[string]renewal
 }
 
@@ -66,13 +66,13 @@ func (o *others) atWork() string {
 	return ""
 }
 
-// maxLooks is how often it is looked for other controllers, where the API server does not answer,
-// before something is written nevertheless.
+// maxLooks bounds the looks for other controllers before the first write, if the API server does
+// not answer.
 const maxLooks = 6
 
-// begin looks for other controllers before anything is written. Where one has a Lease, it
-// waits until that one must have renewed it: one look tells nothing of those. A look that fails
-// tells nothing at all, and is taken again; where it is not allowed, that is no use.
+// begin looks for other controllers before the first write. If one has a Lease, it waits until that
+// one must have renewed it: one look cannot tell. A failed look says nothing, and is repeated,
+// unless it is forbidden.
 func (o *others) begin(ctx context.Context) {
 	clear(o.seen)
 	looked := false
@@ -96,7 +96,7 @@ func (o *others) begin(ctx context.Context) {
 	}
 }
 
-// follow looks again and again until ctx ends.
+// follow repeats the look until ctx ends.
 func (o *others) follow(ctx context.Context) {
 	tick := time.NewTicker(3 * o.w.timing.others)
 	defer tick.Stop()
@@ -112,8 +112,8 @@ func (o *others) follow(ctx context.Context) {
 	}
 }
 
-// look looks at the Leases once, and returns who was seen to renew one, "" for nobody, and how many
-// of them are held. Where they could not be read, what was known stays.
+// look looks at the Leases once, and returns who was seen to renew one, "" for none, and how many
+// are held. If they could not be read, the last result stays.
 func (o *others) look(ctx context.Context) (text string, held int, err error) {
 	for _, other := range otherLeases {
 		all, err := o.list(ctx, other.name)
@@ -141,7 +141,7 @@ func (o *others) trusted(namespace string) bool {
 	return namespace == o.w.opts.Namespace || slices.Contains(operatorNamespaces, namespace) || o.w.cache.others()
 }
 
-// renewed reports whether a Lease that says text was seen to be renewed of late.
+// renewed reports whether a Lease with the content text was recently seen to be renewed.
 func (o *others) renewed(lease, text string) bool {
 	before, known := o.seen[lease]
 	now := renewal{text, before.at}
@@ -169,7 +169,7 @@ func (o *others) list(ctx context.Context, name string) ([]coordinationv1.Lease,
 	return list.Items, nil
 }
 
-// set notes who is at work, and says so where that is new.
+// set notes who is at work, and logs changes.
 func (o *others) set(text string) {
 	before := o.atWork()
 	o.work.Store(&text)
@@ -188,8 +188,8 @@ func (o *others) set(text string) {
 	}
 }
 
-// otherOf names another controller that writes the status of an object; "" for none. Zones and
-// Records are nobody else's, and Gateways have conditions of many.
+// otherOf names another controller that writes an object's status; "" for none. No other controller
+// writes Zones and Records, and many write Gateways' conditions.
 func (w *Writer) otherOf(kind api.Kind, o *object) string {
 	other := w.others.atWork()
 	switch kind {

@@ -21,34 +21,33 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// Kept is what outlives every replica: who has acquired which name (rule 5.4), and what the
-// zones without a Zone are served with (rule 6.7). The trees are immutable.
+// Kept is what outlives all replicas: who has acquired which name (rule 5.4), and the serials of
+// zones without a Zone (rule 6.7). The trees are immutable.
 type Kept struct {
 	// Generation tells one Kept from the next.
 	Generation uint64
-	// Known is false where it could not be read: what is kept is as if nothing were. Away is true
-	// then where nobody has answered yet: what was kept may be known from elsewhere.
+	// Known is false if it could not be read: Kept is empty then. Away is true then if no API
+	// server has answered: the kept values may be known from elsewhere.
 	Known, Away bool
 	Owners      tree.Map[api.Owner] // by api.Objects.Acquired's keys
 	Serials     tree.Map[api.Kept]  // by origin
-	// OwnersChanged and SerialsChanged list, each once, the keys that have something else
-	// than in the Kept before.
+	// OwnersChanged and SerialsChanged list the keys that differ from the Kept before, each once.
 	OwnersChanged, SerialsChanged []string
 }
 
-// Keeps is what there is to keep, at one moment. Any number of goroutines may ask it.
+// Keeps is what to keep, at one moment. Any goroutine may use it.
 type Keeps interface {
-	// Kept returns the generation of the Kept that it was made with.
+	// Kept returns the generation of the Kept that it is based on.
 	Kept() uint64
-	// Owners returns who owns what is to be on record, by api.Objects.Acquired's keys.
+	// Owners returns the owners to register, by api.Objects.Acquired's keys.
 	Owners() map[string]api.Owner
-	// Serials returns what the zones without a Zone are to be served with, by origin.
+	// Serials returns the serials to keep of zones without a Zone, by origin.
 	Serials() map[string]api.Kept
-	// Gone reports whether an owner, who is on record under a key and has nothing there, is gone,
-	// and not just unread. known is false where there is no cluster of that name.
+	// Gone reports whether a registered owner that has nothing under its key is gone, not just
+	// unread. known is false if no cluster has that name.
 	Gone(key string, o api.Owner) (gone, known bool)
-	// Unserved reports whether a zone, of which there is no serial to keep, is known to be none
-	// that is served, or will be as it is.
+	// Unserved reports whether a zone without a serial to keep is known not to be served now or
+	// later.
 	Unserved(origin string) bool
 }
 
@@ -62,23 +61,22 @@ type registry struct {
 	owners     shelf[api.Owner]
 	serials    shelf[api.Kept]
 	generation uint64
-	told       bool // a Kept has been given
-	away       bool // it was given because nobody has answered
+	told       bool // a Kept was delivered
+	away       bool // it was delivered because no API server answered
 	listed     bool
 	keeps      Keeps
 
-	// refused has the ConfigMaps that could not be made the last time, as they were there. The watch tells
-	// of them, where they have the label. Only the goroutine that writes uses it, and waiting.
+	// refused has the ConfigMaps that could not be made the last time, as they stood then. The watch
+	// reports them if they have the label. Only the goroutine that writes uses it, and waiting.
 	refused map[string]bool
-	// waiting has until when lines are kept whose names nobody has, as the time since this replica began
-	// to write.
+	// waiting has when unused lines may go, counted from when this replica began to write.
 	waiting map[string]time.Duration
 	began   time.Time // when this replica began to write
 	// unregistered is how many names find no room in the ConfigMaps.
 	unregistered atomic.Int64
 }
 
-// labelLease is the label of the ConfigMaps with the name of the Lease that they belong to.
+// labelLease is the label with the name of the Lease that the ConfigMaps belong to.
 const labelLease = "kuadrant.io/dns-lease"
 
 // The fields of the ConfigMaps' data.
@@ -106,7 +104,7 @@ func newRegistry(w *Writer, config *rest.Config) (*registry, error) {
 	}, nil
 }
 
-// follow keeps what stands in the ConfigMaps until ctx ends.
+// follow follows the ConfigMaps until ctx ends.
 func (k *registry) follow(ctx context.Context) {
 	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet", true) })
 	defer late.Stop()
@@ -116,8 +114,8 @@ func (k *registry) follow(ctx context.Context) {
 	r.RunWithContext(klog.NewContext(ctx, quiet))
 }
 
-// giveUp lets the first compile go on without what is kept, where nothing is known of it; away
-// reports whether that is for want of an answer.
+// giveUp lets the first compile proceed without unknown kept values; away reports whether no API
+// server answered.
 func (k *registry) giveUp(why string, away bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,7 +128,7 @@ func (k *registry) giveUp(why string, away bool) {
 	k.deliver(nil, nil)
 }
 
-// unanswered tells that an attempt to read what is kept has failed, where none has not.
+// unanswered reports the first failed attempt to read the kept values.
 func (k *registry) unanswered() {
 	k.mu.Lock()
 	listed := k.listed
@@ -140,15 +138,15 @@ func (k *registry) unanswered() {
 	}
 }
 
-// take takes in a ConfigMap as it is now.
+// take takes in a ConfigMap.
 func (k *registry) take(m *corev1.ConfigMap) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.deliver(k.put(m, false))
 }
 
-// put takes in a ConfigMap, unless it is older than what is known of it. listed is true if
-// it comes from a list: after a server has been set back, versions begin anew. k is locked.
+// put takes in a ConfigMap, unless a newer one is known. listed is true if it comes from a list: a
+// restored server begins versions anew. k is locked.
 func (k *registry) put(m *corev1.ConfigMap, listed bool) (owners, serials []string) {
 	fault := ""
 	switch {
@@ -168,7 +166,7 @@ func isOf[T comparable](s *shelf[T], name string) bool {
 	return ok
 }
 
-// deliver tells of what is kept now, where that is not what it was. k is locked.
+// deliver reports the kept values if they have changed. k is locked.
 func (k *registry) deliver(owners, serials []string) {
 	if k.told && len(owners)+len(serials) == 0 {
 		return
@@ -181,7 +179,7 @@ func (k *registry) deliver(owners, serials []string) {
 	})
 }
 
-// want takes in what there is to keep.
+// want takes in what to keep.
 func (k *registry) want(keeps Keeps) {
 	k.mu.Lock()
 	k.keeps = keeps
@@ -189,19 +187,19 @@ func (k *registry) want(keeps Keeps) {
 	k.queue()
 }
 
-// queue has the registry written soon: changes are gathered for a while. After a failure the
-// work queue says when.
+// queue has the registry written soon: changes are gathered for a while. After a failure the work
+// queue sets the time.
 func (k *registry) queue() {
 	if q := k.w.leading(); q != nil && q.queue.NumRequeues(registryRef) == 0 {
 		q.queue.AddAfter(registryRef, k.w.timing.gather)
 	}
 }
 
-// registryRef stands for the registry in the queue of what is to be written.
+// registryRef stands for the registry in the work queue.
 var registryRef = api.Ref{Name: "registry"}
 
-// look writes the registry, and returns when it is to be written again even if nothing changes:
-// when the first line is to go of what nothing names; 0 for never.
+// look writes the registry, and returns when to write it again even without changes: when the first
+// unused line may go; 0 for never.
 func (k *registry) look(ctx context.Context) (again time.Duration, err error) {
 	led := k.w.now().Sub(k.began)
 	if err := k.write(ctx, led); err != nil {
@@ -216,15 +214,15 @@ func (k *registry) look(ctx context.Context) (again time.Duration, err error) {
 }
 
 const (
-	// forget is for how long lines are kept of clusters and zones that nothing names: a Secret, or a Zone,
-	// that is deleted and made anew does not cost them.
+	// forget is how long lines of unknown clusters and zones are kept: a Secret, or a Zone, that is
+	// deleted and made anew does not lose them.
 	forget = 10 * time.Minute
-	// keepName is for how long a name is kept for the namespace of an owner that has gone (rule 5.4).
+	// keepName is how long a name is kept for the namespace of an owner that has gone (rule 5.4).
 	keepName = 30 * time.Second
 )
 
-// isOver reports whether something has been so for a time. led is the time now, as that since this replica began to write; when
-// it is over is noted in still.
+// isOver reports whether something has lasted for a time. led is the time since this replica began to write; still notes when
+// it will be over.
 func (k *registry) isOver(what string, is bool, after, led time.Duration, still map[string]time.Duration) bool {
 	if !is {
 		return false
@@ -237,15 +235,14 @@ func (k *registry) isOver(what string, is bool, after, led time.Duration, still 
 	return led > end
 }
 
-// write writes the ConfigMaps that differ from what there is to keep. led is for how long
-// this replica has written.
+// write writes the ConfigMaps that differ. led is the time since this replica began to write.
 func (k *registry) write(ctx context.Context, led time.Duration) error {
 	k.mu.Lock()
 	if k.keeps == nil || !k.listed || k.keeps.Kept() != k.generation {
 		k.mu.Unlock()
-		return nil // something else comes
+		return nil // newer values are coming
 	}
-	// What there is to keep is gathered without the lock: it takes a look at every name.
+	// Gather without the lock: it looks at every name.
 	keeps, ownersNow, serialsNow := k.keeps, k.owners.copied(), k.serials.copied()
 	k.mu.Unlock()
 	still := make(map[string]time.Duration)
@@ -271,7 +268,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	return all
 }
 
-// identity is which ConfigMap is meant, and in which version.
+// identity identifies a ConfigMap and its version.
 type identity struct{ uid, version string }
 
 func idOf[T comparable](v *volume[T]) identity {
@@ -281,7 +278,7 @@ func idOf[T comparable](v *volume[T]) identity {
 	return identity{v.uid, v.version}
 }
 
-// save writes one ConfigMap. The watch tells what has become of it.
+// save writes one ConfigMap. The watch reports the result.
 func (k *registry) save(ctx context.Context, name, field, text string, id identity) error {
 	m := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -309,7 +306,7 @@ func (k *registry) save(ctx context.Context, name, field, text string, id identi
 			"names are not registered. Add the label, or delete the ConfigMap", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
 		return err
 	case sort == conflict, sort == lost:
-		return err // the watch tells what stands there
+		return err // the watch reports its content
 	}
 	k.w.told.result("write configmaps", attempt{
 		doing: fmt.Sprintf("write ConfigMap %s/%s", k.w.opts.Namespace, name),
@@ -319,7 +316,7 @@ func (k *registry) save(ctx context.Context, name, field, text string, id identi
 	return err
 }
 
-// sameOwner reports whether two owners are one object, or one after another of one name.
+// sameOwner reports whether two owners are one object, or successive ones of one name.
 func sameOwner(a, b api.Owner) bool {
 	cluster := a.Cluster == b.Cluster || a.ClusterUID != "" && a.ClusterUID == b.ClusterUID
 	return cluster && a.Kind == b.Kind && a.Name == b.Name

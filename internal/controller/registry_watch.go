@@ -14,7 +14,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
-// listWatch returns what the reflector lists and watches with.
+// listWatch returns the reflector's list and watch.
 func (k *registry) listWatch() *cache.ListWatch {
 	labelled := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector = labelLease + "=" + k.w.opts.Lease
@@ -77,7 +77,7 @@ func (s *registryStore) Delete(obj any) error {
 	return nil
 }
 
-// drop takes in that a ConfigMap has gone. k is locked.
+// drop removes a ConfigMap. k is locked.
 func (k *registry) drop(name string) (owners, serials []string) {
 	return k.owners.put(name, nil), k.serials.put(name, nil)
 }
@@ -105,7 +105,7 @@ func (s *registryStore) Replace(list []any, _ string) error {
 	fresh := !k.listed
 	k.away = false
 	if k.listed = true; fresh {
-		k.told = false // whatever was told before it could be read
+		k.told = false // what was told before came without reading
 	}
 	slices.Sort(owners)
 	slices.Sort(serials)
@@ -113,5 +113,5 @@ func (s *registryStore) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync implements cache.ReflectorStore; there is nothing to do.
+// Resync implements cache.ReflectorStore; it does nothing.
 func (s *registryStore) Resync() error { return nil }

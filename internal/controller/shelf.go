@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// maxVolume is up to how many bytes of lines one ConfigMap takes a new one: little enough to be
-	// written for one line. Lines that are there may grow, up to mostVolume: less than the 1 MiB that
-	// an API server takes in one ConfigMap.
+	// maxVolume is the size in bytes up to which a ConfigMap takes new lines: small enough to be
+	// written for one line. Present lines may grow, up to mostVolume: less than the 1 MiB that an API
+	// server takes in one ConfigMap.
 	maxVolume  = 256 << 10
 	mostVolume = 900 << 10
 	// maxVolumes bounds the ConfigMaps of one shelf: half a million names.
 	maxVolumes = 400
 )
 
-// shelf is what is kept of one sort, by name, in as many ConfigMaps as that takes. It is
-// guarded by its registry's mu.
+// shelf keeps values of one sort, by name, in as many ConfigMaps as they need. Its registry's mu
+// guards it.
 type shelf[T comparable] struct {
 	field  string // of the ConfigMaps' data
 	prefix string // of their names; a hyphen and a number follow
 	bare   bool   // the first one has no number
 	write  func(string, T) string
 	read   func(line string) (string, T, error)
-	// same reports whether two values are of one object: what is kept is replaced by another's only
-	// where it may go. nil if it may always be replaced.
+	// same reports whether two values are of one object: another object's value replaces a kept one
+	// only if that may go. nil if it always may.
 	same func(a, b T) bool
 
 	volumes map[string]*volume[T] // by the ConfigMap's name
-	values  tree.Map[T]           // of all: of two with one name, that of the first ConfigMap
+	values  tree.Map[T]           // of all: for one name in two ConfigMaps, the first one's
 }
 
 // volume is one ConfigMap.
@@ -46,15 +46,15 @@ type volume[T comparable] struct {
 	size         int
 }
 
-// copied returns a shelf that holds the same, to plan from.
+// copied returns a copy of the shelf, for planning.
 func (s *shelf[T]) copied() *shelf[T] {
 	next := *s
 	next.volumes = maps.Clone(s.volumes)
 	return &next
 }
 
-// parse reads the lines of one ConfigMap, and returns what is wrong with the first one that
-// cannot be read; "" if all can.
+// parse reads the lines of one ConfigMap, and returns the fault of the first unreadable one; "" for
+// none.
 func (s *shelf[T]) parse(text string) (v *volume[T], fault string) {
 	v = &volume[T]{values: make(map[string]T), size: len(text)}
 	n := 0
@@ -85,8 +85,7 @@ func (s *shelf[T]) text(values map[string]T) string {
 	return b.String()
 }
 
-// take is put for a ConfigMap, unless it is older than what is known of it; fault is what could not
-// be read in it.
+// take is put for a ConfigMap, unless a newer one is known; fault is its unreadable line's.
 func (s *shelf[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fault string) {
 	if old := s.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
 		return nil, ""
@@ -96,8 +95,8 @@ func (s *shelf[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fau
 	return s.put(m.Name, v), fault
 }
 
-// put takes in a ConfigMap as it is now, nil if it is gone, and returns the names of
-// which something else is kept than before.
+// put takes in a ConfigMap, nil if it is gone, and returns the names whose kept values have
+// changed.
 func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
 	concerned := make(map[string]struct{})
 	for _, o := range []*volume[T]{s.volumes[name], v} {
@@ -131,7 +130,7 @@ func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
 	return changed
 }
 
-// find returns what is kept of a name in ConfigMaps: what the first of them has.
+// find returns the kept value of a name, from the first ConfigMap that has it.
 func (s *shelf[T]) find(names []string, key string) (value T, ok bool) {
 	for _, name := range names {
 		if value, ok = s.volumes[name].values[key]; ok {
@@ -152,8 +151,8 @@ func (s *shelf[T]) names() []string {
 	return all
 }
 
-// zonesFirst orders the keys of zones before others: a Zone without a line is refused where there are lines for names in it
-// (rule 6.5), so these come later.
+// zonesFirst orders the keys of zones before others: a Zone without a line is refused if there are lines for names in it
+// (rule 6.5).
 func zonesFirst(a, b string) int {
 	_, x := api.OfZoneKey(a)
 	_, y := api.OfZoneKey(b)
@@ -169,12 +168,12 @@ func zonesFirst(a, b string) int {
 // draft is a ConfigMap as it should be.
 type draft[T comparable] struct {
 	name   string
-	old    *volume[T] // nil if it is to be made
+	old    *volume[T] // nil for a new one
 	values map[string]T
 }
 
-// plan returns the ConfigMaps to be written so that they hold what is wanted, and how many
-// names find no room. drop reports whether what is kept, and wanted no more, may go.
+// plan returns the ConfigMaps to write so that they hold the wanted values, and how many names find
+// no room. drop reports whether an unwanted value may go.
 func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool) (drafts []draft[T], left int) {
 	p := &plan[T]{
 		s: s, wanted: wanted, names: s.names(), sizes: make(map[string]int),
@@ -190,14 +189,14 @@ func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool
 	return drafts, left
 }
 
-// plan is what becomes of the ConfigMaps of a shelf.
+// plan is a new layout of a shelf's ConfigMaps.
 type plan[T comparable] struct {
 	s      *shelf[T]
 	wanted map[string]T
-	names  []string // of ConfigMaps, those to be made behind the others
+	names  []string // of ConfigMaps; new ones come last
 	sizes  map[string]int
 	edits  map[string]*draft[T]
-	have   map[string]struct{} // the keys that stand there
+	have   map[string]struct{} // the present keys
 }
 
 // edit returns the draft of a ConfigMap.
@@ -213,7 +212,7 @@ func (p *plan[T]) edit(name string) *draft[T] {
 	return d
 }
 
-// keep goes through what is there: it stays, is replaced, or goes.
+// keep goes through the present values: each stays, is replaced, or goes.
 func (p *plan[T]) keep(drop func(key string, value T) bool) {
 	s := p.s
 	for _, name := range p.names {
@@ -239,7 +238,7 @@ func (p *plan[T]) keep(drop func(key string, value T) bool) {
 	}
 }
 
-// add finds room for what is new, and returns how many names find none.
+// add finds room for new values, and returns how many find none.
 func (p *plan[T]) add() (left int) {
 	at, next := 0, 0
 	if len(p.names) > 0 {
@@ -280,7 +279,7 @@ func (s *shelf[T]) name(n int) string {
 	return s.prefix + "-" + strconv.Itoa(n)
 }
 
-// number returns the number of a ConfigMap; ok is false if it is not the shelf's.
+// number returns the number of a ConfigMap; ok is false if it is another shelf's.
 func (s *shelf[T]) number(name string) (n int, ok bool) {
 	if s.bare && name == s.prefix {
 		return 0, true

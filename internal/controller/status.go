@@ -16,17 +16,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api/v1alpha1"
 )
 
-// form is how the status of a kind looks.
+// form is the form of a kind's status.
 type form interface {
-	// read returns the status in JSON as far as it is ours to write; nil if it cannot
-	// be read.
+	// read returns our part of the status in JSON; nil if it is unreadable.
 	read(status []byte) any
-	// make returns the status that says what there is to say. Conditions that stand there,
-	// as read has returned them, keep their times; others have changed now.
+	// make returns the new status. Conditions that did not change, as read has returned them, keep
+	// their times.
 	make(said *Said, current any, now time.Time) any
 }
 
-// forms are those of the kinds whose status is written; nil for others.
+// forms are the forms of kinds whose status is written; nil for others.
 var forms = [api.NumKinds]form{
 	api.KindGateway: typedForm[gatewayStatus]{
 		fill:       func(s *gatewayStatus, said *Said) { s.Conditions = conditions(said.Conditions, said.Generation) },
@@ -39,7 +38,7 @@ var forms = [api.NumKinds]form{
 			yield("", &s.Conditions)
 			for host, list := range s.RecordConditions {
 				was := list
-				if yield(host, &list); (list == nil) != (was == nil) { // else s may be being read
+				if yield(host, &list); (list == nil) != (was == nil) { // else s may be in use
 					s.RecordConditions[host] = list
 				}
 			}
@@ -65,7 +64,7 @@ var forms = [api.NumKinds]form{
 	api.KindProbe: typedForm[v1alpha1.DNSHealthCheckProbeStatus]{fill: fillProbe, settle: settleProbe},
 }
 
-// gatewayStatus is what of a Gateway's status is ours to write.
+// gatewayStatus is our part of a Gateway's status.
 type gatewayStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
@@ -75,10 +74,9 @@ type typedForm[T any] struct {
 	fill func(*T, *Said)
 	// conditions yields the lists of conditions, each by a key; nil for none.
 	conditions func(*T, func(key string, list *[]metav1.Condition))
-	// settle leaves what stands there where only that differs which does not matter; nil
-	// where all does.
+	// settle keeps the present status if the difference does not matter; nil if all does.
 	settle func(s, before *T)
-	// ours are the types of conditions in the list "" that we write.
+	// ours are our types of conditions in the list "".
 	ours []string
 }
 
@@ -122,7 +120,7 @@ func (f typedForm[T]) make(said *Said, current any, now time.Time) any {
 	f.conditions(s, func(key string, list *[]metav1.Condition) {
 		for i := range *list {
 			c := &(*list)[i]
-			// Seconds, as they are written.
+			// In seconds, as they are written.
 			c.LastTransitionTime = metav1.NewTime(now.Truncate(time.Second))
 			if old, ok := times[[2]string{key, c.Type}]; ok && old.Status == c.Status {
 				c.LastTransitionTime = old.LastTransitionTime
@@ -133,16 +131,15 @@ func (f typedForm[T]) make(said *Said, current any, now time.Time) any {
 	return s
 }
 
-// sortConditions brings conditions into the order in which they are compared.
+// sortConditions sorts conditions for comparison.
 func sortConditions(list []metav1.Condition) {
 	slices.SortStableFunc(list, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
 }
 
-// same reports whether two statuses of one kind say the same.
+// same reports whether two statuses of one kind are equal.
 func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// conditions returns conditions in the form of the API, of which at the most one of a type
-// counts in a list.
+// conditions returns conditions in the API's form, in which a list has at most one of a type.
 func conditions(list []api.Condition, generation int64) []metav1.Condition {
 	told := make(map[string]bool)
 	return slices.DeleteFunc(everyCondition(list, generation), func(c metav1.Condition) bool {
@@ -152,7 +149,7 @@ func conditions(list []api.Condition, generation int64) []metav1.Condition {
 	})
 }
 
-// everyCondition returns conditions in the form of the API. Those of a host may be several of one type: one for each provider Secret.
+// everyCondition returns conditions in the API's form. A host may have several of one type: one for each provider Secret.
 func everyCondition(list []api.Condition, generation int64) (all []metav1.Condition) {
 	for _, c := range list {
 		all = append(all, metav1.Condition{
@@ -208,7 +205,7 @@ func fillProbe(s *v1alpha1.DNSHealthCheckProbeStatus, said *Said) {
 	}
 }
 
-// endpointsOf returns endpoints in the form of the API.
+// endpointsOf returns endpoints in the API's form.
 func endpointsOf(all []api.WrittenEndpoint) (endpoints []v1alpha1.Endpoint) {
 	for _, e := range all {
 		endpoint := v1alpha1.Endpoint{
@@ -222,8 +219,8 @@ func endpointsOf(all []api.WrittenEndpoint) (endpoints []v1alpha1.Endpoint) {
 	return endpoints
 }
 
-// settleProbe leaves the time of the last check and the count of failures where the state of
-// the target has not changed: a status is not written for every check (rule 4.8).
+// settleProbe keeps the time of the last check and the count of failures if the target's state has
+// not changed: not every check writes a status (rule 4.8).
 func settleProbe(s, before *v1alpha1.DNSHealthCheckProbeStatus) {
 	same := before.Healthy == s.Healthy || before.Healthy != nil && s.Healthy != nil && *before.Healthy == *s.Healthy
 	if same && before.Reason == s.Reason && before.Status == s.Status && before.ObservedGeneration == s.ObservedGeneration &&
@@ -233,15 +230,15 @@ func settleProbe(s, before *v1alpha1.DNSHealthCheckProbeStatus) {
 	}
 }
 
-// settleZone leaves what is kept of a zone where there is nothing to be kept yet: not all that
-// could be in it is known.
+// settleZone keeps a zone's published values while there are none to keep yet: not all of its
+// content is known.
 func settleZone(s, before *kubizone.ZoneStatus) {
 	if s.Serial == 0 && s.FQDN != "" && s.FQDN == before.FQDN {
 		s.Serial, s.Hash, s.Entries = before.Serial, before.Hash, before.Entries
 	}
 }
 
-// keptIn returns what a Zone's status says that it was published with, as api.Zone has it.
+// keptIn returns the published values in a Zone's status, as api.Zone has them.
 func keptIn(s *kubizone.ZoneStatus) api.Kept {
 	if s.Serial <= 0 || s.Serial > math.MaxUint32 {
 		return api.Kept{}

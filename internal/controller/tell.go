@@ -12,35 +12,35 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trouble is what an error means to whoever writes.
+// trouble is the meaning of an error for the writer.
 type trouble int
 
 const (
 	none trouble = iota
 	// missing: the object, or its kind, is not there.
 	missing
-	// conflict: the object has changed since, or was there already. Its watch tells how.
+	// conflict: the object has changed since, or existed already. The watch reports it.
 	conflict
-	// contested: another field manager owns what was to be written.
+	// contested: another field manager owns the fields.
 	contested
 	// forbidden: no rights.
 	forbidden
 	// ending: nothing can be made in a namespace that is being deleted.
 	ending
-	// refused: the API server does not accept the object as it is written.
+	// refused: the API server rejects the object.
 	refused
-	// undoing: another writer undoes what is written.
+	// undoing: another writer undoes the write.
 	undoing
-	// lost: the Lease is not held any more, or the writer ends.
+	// lost: the Lease is no longer held, or the writer ends.
 	lost
 	// away: no answer, or not now.
 	away
 )
 
-// errLost says that nothing may be written any more.
+// errLost means that this replica may write no more.
 var errLost = errors.New("the lease is lost")
 
-// classify returns what an error of a request means.
+// classify returns the trouble of a request's error.
 func classify(err error) trouble {
 	switch {
 	case err == nil:
@@ -70,36 +70,35 @@ func classify(err error) trouble {
 	return away
 }
 
-// attempt is what was tried, and what must be granted for it.
+// attempt is what was tried, and the right it needs.
 type attempt struct{ doing, grant string }
 
-// told keeps which failures have been logged: each state of a failure is said once, not
-// each attempt.
+// told keeps the logged failures: each state of a failure is logged once, not each attempt.
 type told struct {
 	cluster      string
 	now          func() time.Time
 	warnf, infof Logf
 
 	mu sync.Mutex
-	// states are by the part of the work: those that concern one object, of which there may
-	// be any number, and the others.
+	// states are by part of the work: those that concern one object, of which there may be any
+	// number, and the others.
 	objects, states map[string]trouble
-	// overflown is since when more objects have failures than are kept; zero where none have.
+	// overflown is since when more objects have failures than are kept; zero if none do.
 	overflown time.Time
 }
 
-// maxTold bounds the objects of which failures are kept, and said. Where there are more, that is
-// said once, and after a while all are forgotten: some are gone, and what goes on is said again.
+// maxTold bounds the objects whose failures are kept and logged. More are logged once, and after a
+// while all are forgotten: some are gone, and the rest are logged again.
 const (
 	maxTold   = 1000
 	forgetful = time.Hour
 )
 
-// about is what a part of the work begins with that concerns one object.
+// about is the start of a part of the work that concerns one object.
 const about = "object "
 
-// note keeps the state of a part, and returns the one before; full is true if there is no room
-// for it, which is said the first time.
+// note keeps the state of a part, and returns the previous one; full is true if there is no room
+// for it, which is logged the first time.
 func (t *told) note(part string, now trouble) (before trouble, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +128,7 @@ func (t *told) note(part string, now trouble) (before trouble, full bool) {
 	return before, false
 }
 
-// result notes how a part of the work went, and logs what is new about it.
+// result notes the result of a part of the work, and logs changes.
 func (t *told) result(part string, tried attempt, err error) {
 	sort := classify(err)
 	if sort == lost {
@@ -153,7 +152,7 @@ func (t *told) result(part string, tried attempt, err error) {
 	}
 }
 
-// once logs a line the first time that it is said of a part of the work.
+// once logs a line the first time for a part of the work.
 func (t *told) once(part, format string, args ...any) {
 	before, full := t.note(part, contested)
 	if before == none && !full {
@@ -161,7 +160,7 @@ func (t *told) once(part, format string, args ...any) {
 	}
 }
 
-// warn logs what needs attention, and info good news.
+// warn logs warnings, and info information.
 func (t *told) warn(format string, args ...any) {
 	t.warnf("cluster %q: "+format, append([]any{t.cluster}, args...)...)
 }

@@ -12,29 +12,28 @@ import (
 
 const (
 	// maxSame is how often in a row the same may be written to one object within samePeriod:
-	// whoever undoes it does not do so by accident, and would be at it all day.
+	// someone who undoes it more often means to.
 	maxSame    = 5
 	samePeriod = 10 * time.Minute
 )
 
-// undone counts what is written, to find out where somebody undoes it each time.
+// undone counts writes, to detect that they are undone each time.
 type undone struct {
 	mu    sync.Mutex
 	since time.Time
 	wrote map[writtenKey]repeated // within samePeriod of since
 }
 
-// writtenKey is a part of an object that is written by itself.
+// writtenKey is a part of an object that is written separately.
 type writtenKey struct {
 	ref                api.Ref
 	field, subresource string
-	// uid is that of the object, or, of what is written to a child for its owner, that of the owner:
-	// an object that is made anew is another one, but a child of the same owner stands for the one
-	// that somebody has deleted.
+	// uid is the object's, or the owner's for a write to a child: a recreated object is another one,
+	// but a child of the same owner replaces the deleted one.
 	uid string
 }
 
-// repeated is what was written last, and how often in a row.
+// repeated is the last write, and how often it came in a row.
 type repeated struct {
 	settled string
 	times   int
@@ -44,10 +43,10 @@ func keyOf(p *write) writtenKey {
 	return writtenKey{p.ref, p.field, p.subresource, cmp.Or(p.ownerUID, p.uid)}
 }
 
-// errUndone says that something is not written once more for now.
+// errUndone means that a write is not repeated for now.
 var errUndone = errors.New("another writer undoes what is written")
 
-// check returns an error if a write is to wait.
+// check returns an error if a write must wait.
 func (u *undone) check(p *write, now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -61,7 +60,7 @@ func (u *undone) check(p *write, now time.Time) error {
 	return nil
 }
 
-// note counts a write that the API server has taken, which check has let pass.
+// note counts a successful write that check has allowed.
 func (u *undone) note(p *write) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -73,7 +72,7 @@ func (u *undone) note(p *write) {
 	u.wrote[keyOf(p)] = last
 }
 
-// end notes that a child was deleted here, as it is not wanted any more: nobody else has undone it.
+// end notes that a child was deleted here because it is unwanted: nobody else undid it.
 func (u *undone) end(ref api.Ref, ownerUID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// work is what is to be looked at while this replica writes: a queue that holds each object
-// once, and tries one again after a failure, each time later.
+// work is the queue of objects to look at while this replica writes: it holds each object once, and
+// retries after a failure, each time later.
 type work struct {
 	w     *Writer
 	queue workqueue.TypedRateLimitingInterface[api.Ref]
-	busy  atomic.Int64 // how many objects are looked at
-	// missed counts, by object, how often in a row the API server has said that it is not there.
+	busy  atomic.Int64 // how many objects are being looked at
+	// missed counts, by object, consecutive answers that it does not exist.
 	missed sync.Map
 }
 
@@ -28,10 +28,10 @@ func newWork(w *Writer) *work {
 	)}
 }
 
-// add has an object looked at.
+// add queues an object.
 func (k *work) add(ref api.Ref) { k.queue.Add(ref) }
 
-// run looks at objects until ctx ends, and returns once nothing is on its way any more.
+// run looks at objects until ctx ends, and returns once nothing is under way.
 func (k *work) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, k.queue.ShutDown)
 	defer stop()
@@ -53,7 +53,7 @@ func (k *work) run(ctx context.Context) {
 	}
 }
 
-// look looks at one object, and decides whether that is to be done once more.
+// look looks at one object, and decides whether to look again.
 func (k *work) look(ctx context.Context, ref api.Ref) {
 	if ctx.Err() != nil {
 		return
@@ -79,18 +79,18 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 		k.queue.AddRateLimited(ref)
 	case has(err, missing) && k.w.cache.get(ref) != nil && k.absent(ref):
 		k.queue.AddRateLimited(ref)
-	default: // nothing comes of it before something changes, which a watch tells
+	default: // only a change helps, which a watch reports
 		k.queue.Forget(ref)
 	}
 }
 
-// maxMissing is how often something is tried again that the API server says is not there,
-// while the watch says that it is: some 16 seconds.
+// maxMissing is how often to retry an object that the API server lacks, although the watch has it:
+// some 16 seconds.
 const maxMissing = 6
 
-// absent reports whether to look again at an object of which something was not found. Its
-// deletion is on its way, mostly, or the API server has only begun to serve its kind. Where it
-// stays like that, its kind is not served as it should be.
+// absent reports whether to look again at an object of which something was not found. Mostly its
+// deletion is on its way, or the API server has only begun to serve its kind. If it stays so, its
+// kind is not served as it should be.
 func (k *work) absent(ref api.Ref) bool {
 	n, _ := k.missed.Load(ref)
 	times, _ := n.(int)
@@ -113,5 +113,5 @@ func has(err error, sorts ...trouble) bool {
 	return slices.Contains(sorts, classify(err))
 }
 
-// backlog returns how many objects are to be looked at.
+// backlog returns how many objects are queued.
 func (k *work) backlog() int { return k.queue.Len() + int(k.busy.Load()) }

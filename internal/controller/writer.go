@@ -1,5 +1,5 @@
-// Package controller writes back to Kubernetes what became of the objects: their status, the
-// DNSRecords and probes that stand for them, and what has to outlive every replica.
+// Package controller writes results back to Kubernetes: objects' statuses, the DNSRecords and
+// probes made for them, and values that must outlive all replicas.
 //
 //	writer.go    Writer: one cluster, from what is to be said to what is written
 //	lease.go     which replica writes, and for how long it may   docs/write-back.md
@@ -18,10 +18,9 @@
 //	shelf.go     which lines are in which ConfigMap
 //	lines.go     the form of a line
 //
-// A Writer writes only where what is to be said differs from what stands there. It knows
-// what stands there from the watches of the source alone: it reads no object, and no answer
-// to a write. Each write says which version of the object it is about, and is refused where
-// that has changed.
+// A Writer writes only differences. It knows the present state from the source's watches alone: it
+// reads no object, and no answer to a write. Each write names the object's version, and is refused
+// if that has changed.
 package controller
 
 import (
@@ -42,7 +41,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/direct"
 )
 
-// FieldManager is the name under which everything is written, for server-side apply.
+// FieldManager is the field manager of all writes, for server-side apply.
 const FieldManager = api.ManagedBy
 
 // Logf takes one line for the operator, in the manner of fmt.Printf and without a line feed.
@@ -51,75 +50,72 @@ type Logf func(format string, args ...any)
 
 // Options says what a Writer writes, and where.
 type Options struct {
-	// Cluster is the name that the process has for the cluster.
+	// Cluster is the process's name for the cluster.
 	Cluster string
 	// Config says how to reach the API server. It is copied.
 	Config *rest.Config
-	// Namespace and Lease name the Lease that decides which replica writes. Identity is
-	// this replica's, another one for each process and each run.
+	// Namespace and Lease name the Lease that decides which replica writes. Identity is unique to
+	// this replica and run.
 	Namespace, Lease, Identity string
-	// QPS is how many requests are sent in a second, Burst how many at once.
+	// QPS is how many requests are sent in a second, Burst how many in a burst.
 	QPS   float32
 	Burst int
-	// Selected is true if not all policies are read: what belongs to one that is not known
-	// may be another deployment's.
+	// Selected is true if not all policies are read: the children of an unknown one may be another
+	// deployment's.
 	Selected bool
-	// StatusOnly leaves out what is no status: labels, and objects of our own but for the
-	// Lease, the ConfigMaps and Events.
+	// StatusOnly leaves out all but statuses, the Lease, the ConfigMaps and Events: labels and
+	// children.
 	StatusOnly bool
-	// Keep has owners and serials kept in ConfigMaps of this cluster, and Kept told of what
-	// they hold: once before anything can be compiled, then after changes. It must not block.
+	// Keep has owners and serials kept in ConfigMaps of this cluster, and Kept told of them: once
+	// before the first compile, then after changes. It must not block.
 	Keep bool
 	Kept func(Kept)
-	// Unanswered is told of each attempt to read that which fails before one has not; nil for
-	// nobody.
+	// Unanswered is told of each failed attempt to read them before the first success; nil for
+	// none.
 	Unanswered func()
-	Warnf      Logf // takes what needs attention
-	Infof      Logf // takes good news and the like
+	Warnf      Logf // takes warnings
+	Infof      Logf // takes information
 }
 
-// Says is what there is to say of one cluster's objects, at one moment. It is immutable, and
-// any number of goroutines may ask it.
+// Says is what to say of one cluster's objects, at one moment. It is immutable; any goroutine may
+// use it.
 type Says interface {
-	// Of returns what is to be said of an object; nil if it is not known, or nothing is
-	// to be said of it.
+	// Of returns what to say of an object; nil for nothing, or an unknown object.
 	Of(ref api.Ref) *Said
 	// Objects yields the names of all objects of a kind.
 	Objects(kind api.Kind, yield func(name string) bool)
-	// Meta returns what is known of an object, whether or not there is anything to be said of
-	// it; nil for nothing.
+	// Meta returns an object's metadata, whether or not there is something to say of it; nil if
+	// unknown.
 	Meta(ref api.Ref) *api.Meta
 	// Children returns the objects that a policy or a DNSRecord should have, sorted by kind and
 	// name.
 	Children(of api.Ref) []api.Child
-	// Settled reports whether Children are all that the object should have: nothing that is not
-	// known yet could make them more.
+	// Settled reports whether Children is complete: no unread object could add more.
 	Settled(of api.Ref) bool
-	// Listed reports whether all objects of a kind are known: what is not known does not
-	// exist then.
+	// Listed reports whether all objects of a kind are known: others do not exist then.
 	Listed(kind api.Kind) bool
 }
 
-// Said is what is to be said of one object.
+// Said is what to say of one object.
 type Said struct {
 	*api.Verdict
-	// UID and Generation are those of the object that the verdict is about.
+	// UID and Generation are the object's, as of the verdict.
 	UID        string
 	Generation int64
-	// Deleting is true if the object is about to go: nothing is written to it.
+	// Deleting is true if the object is about to go: it gets no writes.
 	Deleting bool
-	// Before is, of a Zone, what its status said when the verdict was made: the serial in the
-	// verdict follows that one, and no other (rule 6.7).
+	// Before is a Zone's status as of the verdict: the verdict's serial follows that one, and no
+	// other (rule 6.7).
 	Before api.Kept
-	// Probe is the state of a DNSHealthCheckProbe's target, nil of other kinds.
+	// Probe is the state of a DNSHealthCheckProbe's target, nil for other kinds.
 	Probe *api.ProbeStatus
-	// Endpoints are what is published of a DNSRecord, Entries the records of a Zone.
+	// Endpoints are a DNSRecord's published ones, Entries the records of a Zone.
 	Endpoints []api.WrittenEndpoint
 	Entries   []api.Entry
 }
 
-// Writer keeps what stands at one API server in line with what is to be said, while it
-// holds the Lease. Its methods may be called from any goroutine.
+// Writer keeps one API server's objects in line with the verdicts, while it holds the Lease. Any
+// goroutine may call its methods.
 type Writer struct {
 	opts   Options
 	http   *http.Client
@@ -143,20 +139,20 @@ type Writer struct {
 	work *work // nil while this replica does not write; mu guards it
 }
 
-// timing is how long things take.
+// timing has the durations.
 type timing struct {
-	lease, renew, retry time.Duration // as client-go's leader election has them
-	request             time.Duration // how long one request may take
-	workers             int           // how many requests are on their way at a time
-	backoff, most       time.Duration // of an object whose write has failed
-	// others is within what another controller that is at work has renewed its Lease: every
-	// two seconds, mostly. One that has not for twelve times as long is not at work any more.
+	lease, renew, retry time.Duration // as in client-go's leader election
+	request             time.Duration // bounds one request
+	workers             int           // concurrent requests
+	backoff, most       time.Duration // of an object after a failed write
+	// others bounds the time since another working controller last renewed its Lease: mostly two
+	// seconds. One that is twelve times as late is no longer at work.
 	others   time.Duration
-	gather   time.Duration // how long changes of what is kept are gathered
-	patience time.Duration // how long the first compile waits for what is kept
+	gather   time.Duration // how long changes to keep are gathered
+	patience time.Duration // how long the first compile waits for kept values
 }
 
-// New returns a Writer that does not run yet.
+// New returns a Writer that is not running.
 func New(opts Options) (*Writer, error) {
 	if opts.Config == nil || opts.Namespace == "" || opts.Lease == "" || opts.Identity == "" {
 		return nil, errors.New("no client configuration, or no Lease name")
@@ -175,7 +171,7 @@ func New(opts Options) (*Writer, error) {
 	config.UserAgent = "coredns-kuadrant"
 	config.WarningHandler = rest.NoWarnings{}
 	config.NegotiatedSerializer = serializer
-	config.QPS = -1 // send has the limit, which renewals of the Lease do not wait for
+	config.QPS = -1 // send has the limit; the Lease's renewals do not wait for it
 	w.limit = flowcontrol.NewTokenBucketRateLimiter(opts.QPS, opts.Burst)
 	shared, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -191,7 +187,7 @@ func New(opts Options) (*Writer, error) {
 		}
 	}
 	w.cache.listed = func(kind api.Kind) {
-		// What was to be made of a kind that the API server did not have can be made now.
+		// Objects of a kind that the API server lacked can be made now.
 		if k := w.leading(); k != nil && (kind == api.KindDNSRecord || kind == api.KindProbe) {
 			w.lookAtAll(k)
 		}
@@ -209,15 +205,15 @@ func (w *Writer) Cluster() string { return w.opts.Cluster }
 // Leads reports whether this replica writes.
 func (w *Writer) Leads() bool { return w.leading() != nil }
 
-// Holder returns the identity of the replica that holds the Lease, as this one has seen it last: a host name, or that of a pod, an
-// underscore and a UID. "" is for nobody, or where nothing is known.
+// Holder returns the identity of the Lease's holder, as this replica last saw it: a host's or pod's name, an underscore and a UID.
+// "" for none or unknown.
 func (w *Writer) Holder() string { return w.lease.holder() }
 
-// Cache returns the observer that the source of the cluster tells of its objects.
+// Cache returns the observer for the source of the cluster.
 func (w *Writer) Cache() *Cache { return &w.cache }
 
-// Run takes part in the election until ctx ends, and writes while it is won. The Lease is
-// given back at the end.
+// Run takes part in the election until ctx ends, and writes while it holds the Lease. It gives the
+// Lease back at the end.
 func (w *Writer) Run(ctx context.Context) {
 	ctx = klog.NewContext(ctx, quiet)
 	defer utilnet.CloseIdleConnectionsFor(w.http.Transport)
@@ -259,9 +255,8 @@ func (w *Writer) lead(ctx context.Context) {
 	w.told.info("this replica no longer writes")
 }
 
-// Follow takes in what there is to say now, which replaces what there was: calls come in the
-// order of snapshots. changed are the objects of which something else
-// is to be said than the last time, nil for all.
+// Follow replaces what to say; calls come in the order of snapshots. changed are the objects that
+// differ from the last time, nil for all.
 func (w *Writer) Follow(says Says, changed []api.Ref) {
 	before := w.says.Swap(&says)
 	k := w.leading()
@@ -275,8 +270,7 @@ func (w *Writer) Follow(says Says, changed []api.Ref) {
 	w.Look(changed)
 }
 
-// Look has objects looked at again of which something else is to be said, though not for
-// another snapshot: what has been found of their targets.
+// Look has objects looked at again whose targets changed in health, without a new snapshot.
 func (w *Writer) Look(changed []api.Ref) {
 	if k := w.leading(); k != nil {
 		for _, ref := range changed {
@@ -285,8 +279,7 @@ func (w *Writer) Look(changed []api.Ref) {
 	}
 }
 
-// listsMore reports whether all objects of a kind are known now that were not before: children
-// of it wait for that.
+// listsMore reports whether all objects of another kind are known now: its children wait for that.
 func listsMore(before, now Says) bool {
 	for kind := range api.NumKinds {
 		if forms[kind] != nil && now.Listed(kind) && !before.Listed(kind) {
@@ -296,15 +289,14 @@ func listsMore(before, now Says) bool {
 	return false
 }
 
-// Keep takes in what there is to keep now.
+// Keep takes in what to keep.
 func (w *Writer) Keep(keeps Keeps) {
 	if w.registry != nil {
 		w.registry.want(keeps)
 	}
 }
 
-// Backlog returns how many objects are to be looked at yet; 0 where this replica does not
-// write.
+// Backlog returns how many objects are queued; 0 if this replica does not write.
 func (w *Writer) Backlog() int {
 	if k := w.leading(); k != nil {
 		return k.backlog()
@@ -312,7 +304,7 @@ func (w *Writer) Backlog() int {
 	return 0
 }
 
-// Unregistered returns how many names find no room in the registry (rule 5.4); 0 where this replica does not write.
+// Unregistered returns how many names find no room in the registry (rule 5.4); 0 if this replica does not write.
 func (w *Writer) Unregistered() int {
 	if w.registry == nil || w.leading() == nil {
 		return 0
@@ -320,15 +312,14 @@ func (w *Writer) Unregistered() int {
 	return int(w.registry.unregistered.Load())
 }
 
-// leading returns the work that is to be done, nil if this replica does not write.
+// leading returns the work queue, nil if this replica does not write.
 func (w *Writer) leading() *work {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.work
 }
 
-// lookAtAll has everything looked at: what there is to say something of, and what stands
-// there that nothing may be to be said of any more.
+// lookAtAll queues everything: the objects with something to say, and those present without.
 func (w *Writer) lookAtAll(k *work) {
 	if says := w.newest(); says != nil {
 		for kind := range api.NumKinds {
@@ -345,7 +336,7 @@ func (w *Writer) lookAtAll(k *work) {
 	}
 }
 
-// newest returns what there is to say, nil before anything is known.
+// newest returns what to say, nil before anything is known.
 func (w *Writer) newest() Says {
 	if p := w.says.Load(); p != nil {
 		return *p
