@@ -12,57 +12,56 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Finding is one thing that is wrong with a set of objects, or most likely not meant.
+// Finding is an error in a set of objects, or most likely a mistake.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	// Reason is one word. Text says what is wrong, and where it helps what to do.
+	// Reason is one word. Text says what is wrong, and, if it helps, what to do.
 	Reason string `json:"reason"`
 	Text   string `json:"text"`
-	// Object is the one to look at, and Name the host that it is about; "" and nil for none.
+	// Object is the one to look at, and Name its host; "" and nil for none.
 	Object *records.Object `json:"object,omitempty"`
 	Name   string          `json:"name,omitempty"`
-	// File is where it stands, where that is known.
+	// File is the object's file, if known.
 	File string `json:"file,omitempty"`
 }
 
 // Severity says how bad a Finding is.
 type Severity string
 
-// The severities: what is not served, and what is served otherwise than somebody will expect.
+// The severities: not served, and served differently than expected.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
 )
 
-// The reasons of findings that are not those of the objects' status.
+// The reasons of findings beyond those in objects' statuses.
 const (
 	ReasonNoAddresses    = "NoAddresses"    // the host is answered with no data
-	ReasonLeadsNowhere   = "LeadsNowhere"   // what a name is an alias of has no address here, and nobody else has one
+	ReasonLeadsNowhere   = "LeadsNowhere"   // the target of an alias has no address, here or elsewhere
 	ReasonNoDefault      = "NoDefaultGeo"   // clients that match no geo code get any member
 	ReasonSecondDefault  = "SecondDefault"  // an older policy of the host has another default
 	ReasonSecondFallback = "SecondFallback" // the owner of the host has another kuadrant.io/geo-fallback
 	ReasonUnreachableGeo = "UnreachableGeo" // no network of the databases has the code
-	ReasonNoGeoDatabase  = "NoGeoDatabase"  // nothing says where any client is
-	ReasonAllDrained     = "AllDrained"     // nothing of a name is not drained, so that the word counts for nothing
-	ReasonFailsOpen      = "FailsOpen"      // clients get what is down, as nothing else is there for them
+	ReasonNoGeoDatabase  = "NoGeoDatabase"  // nothing locates clients
+	ReasonAllDrained     = "AllDrained"     // all members of a name are drained, so that draining has no effect
+	ReasonFailsOpen      = "FailsOpen"      // clients get members that are down, as they have no other
 	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
 	ReasonUnread         = "Unread"         // a file, or an object in it, cannot be read
 	ReasonLeftOut        = "LeftOut"        // a part of a file does not count
-	ReasonCorefile       = "Corefile"       // the server does not start, or warns of a line, or it matches nothing
+	ReasonCorefile       = "Corefile"       // the server does not start, or a line causes a warning or matches nothing
 )
 
-// Setup is what Check is told of a server besides its snapshot.
+// Setup is what Check knows of a server besides its snapshot.
 type Setup struct {
-	// Space is that of the geo databases; nil for none.
+	// Space is the geo databases'; nil for none.
 	Space *geo.Space
-	// Unlocated is true if it is known that nothing finds clients: neither databases nor a file of networks,
-	// nor another plugin.
+	// Unlocated is true if nothing locates clients: no databases, no file of networks, no other plugin.
 	Unlocated bool
-	// Guard says where health checks may go; nil if nobody knows.
+	// Guard says where health checks may go; nil if unknown.
 	Guard *health.Guard
 }
 
-// Check looks for what is wrong: errors first, then by object and name. It looks at every object and every name.
+// Check looks for mistakes: errors first, then by object and name. It looks at every object and every name.
 func (v *View) Check(with Setup) []Finding {
 	c := &checker{snapshot: v.Snapshot, with: with, reachable: reachableCodes(with.Space), ends: make(map[string]deadEnd)}
 	troubles, told := c.troubles()
@@ -84,13 +83,13 @@ func (v *View) Check(with Setup) []Finding {
 type checker struct {
 	snapshot *records.Snapshot
 	with     Setup
-	// reachable are the codes that some network has; nil if there are no databases.
+	// reachable are the codes of the databases' networks; nil without databases.
 	reachable map[string]bool
-	// ends are those of the names that have been followed.
+	// ends are the ends of names already followed.
 	ends map[string]deadEnd
 	// steered are the names whose answers depend on where clients are.
 	steered []string
-	// empty are the objects for which it was said of each host that it has no address.
+	// empty are the objects whose hosts are all reported as without an address.
 	empty map[records.Object]bool
 	found []Finding
 }
@@ -102,7 +101,7 @@ func objectOf(f *Finding) string {
 	return ObjectText(*f.Object)
 }
 
-// add adds a finding about a name, of an object; nil for none.
+// add adds a finding about a name of an object, nil for none.
 func (c *checker) add(s Severity, reason string, object *records.Object, name, format string, args ...any) {
 	c.found = append(c.found, Finding{Severity: s, Reason: reason, Text: fmt.Sprintf(format, args...), Object: object, Name: name})
 }
@@ -112,7 +111,7 @@ func (c *checker) warn(n *records.NameState, reason, format string, args ...any)
 	c.add(SeverityWarning, reason, n.Owner, n.Name, format, args...)
 }
 
-// troubles returns what the status of objects says, and of which of those without a usable address it says more than that.
+// troubles returns the problems in objects' statuses, and which objects without a usable address have other problems, too.
 func (c *checker) troubles() (all []records.Trouble, told map[records.Object]bool) {
 	told = make(map[records.Object]bool)
 	for t := range troublesHere(c.snapshot) {
@@ -124,7 +123,7 @@ func (c *checker) troubles() (all []records.Trouble, told map[records.Object]boo
 	return all, told
 }
 
-// objects adds what the status of objects says, but what has been said of their hosts.
+// objects adds the problems in objects' statuses, except those reported for their hosts.
 func (c *checker) objects(troubles []records.Trouble) {
 	for _, t := range troubles {
 		if t.Reason == api.NothingServed && c.empty[t.Object] {
@@ -138,8 +137,8 @@ func (c *checker) objects(troubles []records.Trouble) {
 	}
 }
 
-// unlabelled adds DNSRecords of names in a zone served here that lack the label with it, in one finding for each zone. Those of
-// policies are the policies' affair.
+// unlabelled adds DNSRecords whose names are in a zone served here, but which lack its label, in one finding for each zone.
+// Policies answer for their own.
 func (c *checker) unlabelled() {
 	objects, lacking := c.snapshot.Objects(), make(map[string][]records.Trouble)
 	for t := range c.snapshot.Troubles() {
@@ -166,11 +165,11 @@ func (c *checker) unlabelled() {
 	}
 }
 
-// name adds what is wrong with one name. told are the objects of which it is said elsewhere that they have no address.
+// name adds the problems of one name. told are the objects already reported as without an address.
 func (c *checker) name(n *records.NameState, told map[records.Object]bool) {
 	switch {
 	case n.Hidden != "":
-		return // its object says so
+		return // reported for its object
 	case n.Answer == "":
 		if n.Owner != nil && len(n.Types) == 0 && !told[*n.Owner] {
 			c.noAddresses(n)

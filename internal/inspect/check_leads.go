@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// deadEnd is why a name has no address; zero where it has one, or others have to be asked. at is where the search ended,
+// deadEnd is why a name has no address; zero if it has one, or other servers must be asked. at is the end of the search,
 // without a final dot.
 type deadEnd struct {
 	how way
@@ -21,7 +21,7 @@ type deadEnd struct {
 type way uint8
 
 const (
-	wayOn       way = iota // it does not, or nobody knows
+	wayOn       way = iota // it does not, or it is unknown
 	wayNoName              // there is no such name
 	wayNoData              // it has neither A nor AAAA
 	wayInCircle            // CNAMEs lead back, or are too many
@@ -49,7 +49,7 @@ func (c *checker) alias(n *records.NameState) {
 	c.add(SeverityError, ReasonLeadsNowhere, c.writer(n), n.Name, "it leads nowhere: %s", d)
 }
 
-// writer returns the object that an alias is written in: of Records, which a name belongs to all together, that one; nil for none.
+// writer returns the object that contains an alias: the first of the Records of a name, which share it; nil for none.
 func (c *checker) writer(n *records.NameState) *records.Object {
 	if n.Answer == "" && len(n.Sources) > 0 {
 		return &n.Sources[0]
@@ -57,7 +57,7 @@ func (c *checker) writer(n *records.NameState) *records.Object {
 	return n.Owner
 }
 
-// forOthers reports whether an alias may be there for other data than addresses: a policy's is not.
+// forOthers reports whether an alias may serve other data than addresses: a policy's does not.
 func forOthers(n *records.NameState) bool {
 	return n.Owner == nil || n.Owner.Kind != kindPolicy
 }
@@ -65,8 +65,8 @@ func forOthers(n *records.NameState) bool {
 // kindPolicy is the kind of objects that publish addresses alone.
 const kindPolicy = "DNSPolicy"
 
-// missed reports whether something is missing where an alias ends that may be there for any data: there are none, and it is no
-// name such as _acme-challenge, where they come and go.
+// missed reports whether an alias for any data ends without some: it has none, and its name is not one such as
+// _acme-challenge, where data come and go.
 func (c *checker) missed(n *records.NameState, d deadEnd) bool {
 	if strings.HasPrefix(n.Name, "_") || strings.Contains(n.Name, "._") {
 		return false
@@ -75,7 +75,7 @@ func (c *checker) missed(n *records.NameState, d deadEnd) bool {
 	return !ok || !slices.ContainsFunc(t.Types, func(rtype string) bool { return rtype != "SOA" && rtype != "NS" })
 }
 
-// members looks at the hostnames among the members of a name.
+// members looks at a name's hostname members.
 func (c *checker) members(t *records.Tree) {
 	var dead []string
 	for _, m := range membersOf(t) {
@@ -94,16 +94,16 @@ func (c *checker) members(t *records.Tree) {
 	}
 }
 
-// isHostname reports whether a member is a hostname, and has no addresses.
+// isHostname reports whether a member is a hostname without addresses.
 func isHostname(m *records.TreeMember) bool {
 	return len(m.Addresses) == 1 && !isAddress(m.Addresses[0].Address)
 }
 
-// end follows a name, with its final dot, to where it ends. Each name is followed once.
+// end follows a name, with its final dot, to its end, each name once.
 func (c *checker) end(name string) deadEnd {
 	d, known := c.ends[name]
 	if !known {
-		c.ends[name] = deadEnd{wayInCircle, trim(name)} // for what leads back to it
+		c.ends[name] = deadEnd{wayInCircle, trim(name)} // for names that lead back to it
 		d = c.follow(name)
 		c.ends[name] = d
 	}
@@ -124,11 +124,11 @@ func (c *checker) follow(name string) (first deadEnd) {
 	return first
 }
 
-// poolEnd returns where the members of a name end: nowhere where none of them has an address.
+// poolEnd returns the end of a name's members: nowhere if none has an address.
 func (c *checker) poolEnd(name string, t *records.Tree) (first deadEnd) {
 	for _, m := range membersOf(t) {
 		if !isHostname(m) {
-			c.ends[name] = deadEnd{} // whatever the others lead to
+			c.ends[name] = deadEnd{} // whatever the others have
 			return deadEnd{}
 		}
 	}
@@ -142,12 +142,12 @@ func (c *checker) poolEnd(name string, t *records.Tree) (first deadEnd) {
 	return first
 }
 
-// ask asks for addresses of one family. A name that it comes to where there are members to choose from is as these are,
-// whichever one this answer took.
+// ask asks for addresses of one family. A name that leads to a choice of members ends as they do together, whichever
+// this answer drew.
 func (c *checker) ask(name string, rtype uint16) deadEnd {
 	z := c.snapshot.Zone(name)
 	if z == nil {
-		return deadEnd{} // others' to answer
+		return deadEnd{} // others answer it
 	}
 	var a records.Answer
 	x := c.snapshot.Explain(z, &records.Query{Name: name, Owner: name, Type: rtype}, &a)
@@ -159,7 +159,7 @@ func (c *checker) ask(name string, rtype uint16) deadEnd {
 	last := &x.Steps[len(x.Steps)-1]
 	switch {
 	case a.Unlisted || a.Referral:
-		return deadEnd{} // nobody knows, or others do
+		return deadEnd{} // unknown, or others answer
 	case a.Rcode == dns.RcodeServerFailure:
 		return deadEnd{wayInCircle, trim(name)}
 	case last.Found == records.FoundNothing: // at an apex, the answer is NODATA for that too

@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// someOf returns a list as text, the first of a long one.
+// someOf returns a list as text; of a long one, the start.
 func someOf(list []string) string {
 	const most = 8
 	if len(list) <= most {
@@ -20,7 +20,7 @@ func someOf(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
 }
 
-// reachableCodes returns the codes that some network of the databases has; nil for none.
+// reachableCodes returns the codes of the databases' networks; nil for none.
 func reachableCodes(space *geo.Space) map[string]bool {
 	if space == nil || len(space.Places) == 0 {
 		return nil
@@ -34,7 +34,7 @@ func reachableCodes(space *geo.Space) map[string]bool {
 	return codes
 }
 
-// defaultOf returns the code that clients get who match no other; "" for none.
+// defaultOf returns the code for clients that match no other; "" for none.
 func defaultOf(t *records.Tree) string {
 	for i := range t.Groups {
 		if t.Groups[i].Default {
@@ -44,13 +44,13 @@ func defaultOf(t *records.Tree) string {
 	return ""
 }
 
-// geography looks at the geo codes of a name that has several. Whoever matches none gets the default, so that it is no matter
-// whether anybody is in that one.
+// geography looks at the geo codes of a name with several. Clients that match none get the default, so an unreachable default
+// does not matter.
 func (c *checker) geography(t *records.Tree) {
 	var codes, unreachable []string
 	for _, g := range t.Groups {
 		if g.Default || geo.Check(g.Geo) != nil {
-			continue // its policy says so, or it has none
+			continue // reported for its policy, or there is none
 		}
 		codes = append(codes, g.Geo)
 		if c.reachable != nil && !c.reachable[strings.ToUpper(g.Geo)] {
@@ -73,7 +73,7 @@ func (c *checker) geography(t *records.Tree) {
 	}
 }
 
-// unlocated says once that geo codes count for nothing, where nothing finds clients.
+// unlocated says once that geo codes have no effect, if nothing locates clients.
 func (c *checker) unlocated() {
 	if !c.with.Unlocated || len(c.steered) == 0 {
 		return
@@ -84,7 +84,7 @@ func (c *checker) unlocated() {
 		someOf(c.steered))
 }
 
-// sharing looks at what the objects of a host say that only one of them can.
+// sharing looks at settings that only one of a host's objects can make.
 func (c *checker) sharing(t *records.Tree, sharers []records.Sharer) {
 	deflt, first := defaultOf(t), ""
 	for _, s := range sharers {
@@ -104,8 +104,8 @@ func (c *checker) sharing(t *records.Tree, sharers []records.Sharer) {
 	}
 }
 
-// defaultOfSharer returns the geo code, of those that a name has, which a policy makes the default: the one that it names, or
-// "*" where it has none at all; "" for no such code.
+// defaultOfSharer returns the code among a name's that a policy makes the default: the one that it names, or "*" if it names
+// none; "" for none.
 func defaultOfSharer(t *records.Tree, s *records.Sharer) string {
 	for i := range t.Groups {
 		g := &t.Groups[i]
@@ -117,7 +117,7 @@ func defaultOfSharer(t *records.Tree, s *records.Sharer) string {
 	return ""
 }
 
-// health looks at what is known of a name's addresses before any check, and whether any check may begin.
+// health looks at what is known of a name's addresses without checks, and whether checks may begin.
 func (c *checker) health(t *records.Tree) {
 	if a := t.Addresses; a.Drained > 0 && a.Drained == a.Of() {
 		c.warn(&t.NameState, ReasonAllDrained, "all members are drained, by weight 0 or an override; they are answered all the same, "+
@@ -141,7 +141,7 @@ func (c *checker) health(t *records.Tree) {
 	}
 }
 
-// saidOf says whose word it is that an address is down, where it is not that of a check.
+// saidOf says who declared an address down, unless a check did.
 func saidOf(a *records.AddressState) string {
 	switch a.Word {
 	case "":
@@ -152,8 +152,8 @@ func saidOf(a *records.AddressState) string {
 	return " (overridden)"
 }
 
-// denied reports whether a check of an address never begins (rule 4.9). Ports that are forbidden make a check invalid, which its
-// object says.
+// denied reports whether a check of an address never begins (rule 4.9). Forbidden ports make a check invalid, which its object
+// reports.
 func (c *checker) denied(a *records.AddressState) bool {
 	const allowedPort = 443
 	addr, err := netip.ParseAddr(a.Address)
@@ -192,7 +192,7 @@ func allAddresses(t *records.Tree) iter.Seq[records.AddressState] {
 	}
 }
 
-// withOnce adds a word to a list that does not have it.
+// withOnce adds a word to a list that lacks it.
 func withOnce(list []string, word string) []string {
 	if slices.Contains(list, word) {
 		return list

@@ -9,10 +9,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
-// Place is where clients are, with one network that stands for them.
+// Place is where clients are, with a network to represent them.
 type Place struct {
 	Network netip.Prefix `json:"network"`
-	// Codes are what is known of the network, most specific first; empty for nothing.
+	// Codes are the network's geo codes, most specific first; empty if unknown.
 	Codes []string `json:"codes"`
 }
 
@@ -30,13 +30,13 @@ func (v *View) ClientOf(text string) (Place, error) {
 	return of, nil
 }
 
-// finder finds a network that has a geo code, which is in upper case. A *geo.DB is one.
+// finder finds a network with a geo code in upper case. A *geo.DB is one.
 type finder interface {
 	Find(code string) (network netip.Prefix, ok bool)
 }
 
-// parseClient reads where a client is: an address, a network, or a geo code, which stands for a network that has it in what locates
-// clients. The error is a *RequestError.
+// parseClient reads where a client is: an address, a network, or a geo code, which represents a network that has it in the
+// databases. The error is a *RequestError.
 func parseClient(text string, in geo.Locator) (netip.Prefix, error) {
 	const field = "from"
 	text = strings.TrimSpace(text)
@@ -69,9 +69,9 @@ func parseClient(text string, in geo.Locator) (netip.Prefix, error) {
 	return network, nil
 }
 
-// Clients returns one place of every country, and one of each code that groups of the zone's names
-// have besides: that many clients see all that is chosen by geography. zone is "" for all zones.
-// space is that of the geo databases; nil for none.
+// Clients returns one place of every country, and one of each further code of groups of the zone's
+// names: these clients see every choice by geography. zone is "" for all zones. space is the geo
+// databases'; nil for none.
 func (v *View) Clients(space *geo.Space, zone string) ([]Place, error) {
 	zones, err := v.zonesOf(zone)
 	if err != nil || space == nil {
@@ -112,8 +112,8 @@ func (v *View) Clients(space *geo.Space, zone string) ([]Place, error) {
 	return all, nil
 }
 
-// larger reports whether the network of p is a better one to ask for than that of q, which may be nil:
-// IPv4 is, as most servers know more of it.
+// larger reports whether the network of p is better to ask for than that of q, which may be nil: IPv4
+// is, as most servers know more about it.
 func larger(p, q *geo.Place) bool {
 	if q == nil {
 		return true

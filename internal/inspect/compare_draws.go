@@ -17,7 +17,7 @@ type choice struct {
 	*records.Choice
 }
 
-// choices returns the draws that count, of each name that the search came to.
+// choices returns the draws that count, of each name in the search.
 func choices(x *records.Explanation) (all []choice) {
 	for i := range x.Steps {
 		if s := &x.Steps[i]; len(s.Choices) > 0 {
@@ -27,14 +27,13 @@ func choices(x *records.Explanation) (all []choice) {
 	return all
 }
 
-// Bounds of the draws that are looked at: how many names one leads through to the next, and how many ends are told.
+// Bounds of the draws: how many names one leads through, and how many ends are reported.
 const (
 	mostDrawn   = 16
 	mostAnswers = 256
 )
 
-// addDraws adds what our answer would end with if the draws had fallen on each of the other members that share the
-// clients.
+// addDraws adds the ends of our answer if other members that share the clients had been drawn.
 func (p *pair) addDraws(x *records.Explanation, depth int) {
 	for _, c := range choices(x) {
 		var alias func(*records.Candidate) string
@@ -56,8 +55,8 @@ func (p *pair) addDraws(x *records.Explanation, depth int) {
 	}
 }
 
-// aliases returns what names the CNAME of a member at a name of the chain, as the drawn one has it: the member, or its group. It is nil
-// where there is none.
+// aliases returns the targets of a member's CNAME at a name of the chain, as in the drawn one: the member, or its group; nil if there
+// is none.
 func (p *pair) aliases(c choice) func(*records.Candidate) string {
 	t := p.sees.Tree(c.step.At)
 	if t == nil || len(p.ends[0].set) == 0 {
@@ -77,7 +76,7 @@ func (p *pair) aliases(c choice) func(*records.Candidate) string {
 	return member
 }
 
-// taken returns the member that was drawn; nil for none.
+// taken returns the drawn member; nil for none.
 func (c choice) taken() *records.Candidate {
 	i := slices.IndexFunc(c.Members, func(m records.Candidate) bool { return m.Verdict == pool.VerdictTaken })
 	if i < 0 {
@@ -86,8 +85,8 @@ func (c choice) taken() *records.Candidate {
 	return &c.Members[i]
 }
 
-// addDraw adds what our answer would end with if the draw had fallen on a member. What it leads on to is looked at once for
-// each member: draws that lead to draws, or in a circle, are no more than there are members.
+// addDraw adds the end of our answer if a member had been drawn. It follows each member once: there are no more draws that
+// lead to draws, or in a circle, than members.
 func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	if set := p.best(of); len(set) > 0 && !strings.HasPrefix(set[0], "CNAME ") {
 		p.addEnd(end{rcode: rcodeFine, set: set})
@@ -101,12 +100,12 @@ func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	if depth < mostDrawn {
 		x = p.sees.Explain(name)
 	}
-	if x == nil { // it lies elsewhere
+	if x == nil { // it is elsewhere
 		p.addEnd(end{rcode: rcodeFine, set: []string{"CNAME " + name}})
 		return
 	}
 	o := ours(x)
-	if len(o.Answers) == 0 && of != nil && isHostname(of) { // who does not follow a CNAME does not say that it leads to no such data
+	if len(o.Answers) == 0 && of != nil && isHostname(of) { // unfollowed, a CNAME says nothing about its target
 		if o.Rcode == rcodeFine {
 			p.addEnds(o)
 		}
@@ -118,7 +117,7 @@ func (p *pair) addDraw(of *records.TreeMember, name string, depth int) {
 	p.addDraws(x, depth+1)
 }
 
-// member returns what a tree says of a member; nil for nothing.
+// member returns a tree's part about a member; nil for none.
 func (p *pair) member(s *records.Step, name string) *records.TreeMember {
 	if t := p.sees.Tree(s.At); t != nil {
 		for _, m := range membersOf(t) {
@@ -130,7 +129,7 @@ func (p *pair) member(s *records.Step, name string) *records.TreeMember {
 	return nil
 }
 
-// best returns the addresses that a member answers with, in order; none for nil.
+// best returns the addresses that a member answers with, sorted; none for nil.
 func (p *pair) best(m *records.TreeMember) (set []string) {
 	if m == nil {
 		return nil
@@ -145,8 +144,7 @@ func (p *pair) best(m *records.TreeMember) (set []string) {
 	return set
 }
 
-// bestOf returns those of the addresses that are answered with, for a type: the ones of the best class (rule 4.6). A hostname is
-// of every type.
+// bestOf returns the addresses of the best class, for a type (rule 4.6). A hostname is of every type.
 func bestOf(addresses []records.AddressState, rtype uint16) (best []string) {
 	class := ""
 	for i := range addresses {

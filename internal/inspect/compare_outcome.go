@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// ours returns where our answer ends.
+// ours returns the end of our answer.
 func ours(x *records.Explanation) Outcome {
 	r := Reply{Rcode: x.Rcode, Answer: AnswerOf(x), Authority: recordsOf(x.Authority)}
 	return outcome(x.Name, x.Type, &r)
@@ -19,7 +19,7 @@ func ours(x *records.Explanation) Outcome {
 // AnswerOf returns the records of an explanation's answer.
 func AnswerOf(x *records.Explanation) []dns.RR { return recordsOf(x.Answer) }
 
-// recordsOf reads records, one in each text. What is none is left out. The texts may come from elsewhere, and as dns.NewRR
+// recordsOf reads records, one in each text, and leaves out invalid ones. The texts may come from elsewhere: as dns.NewRR
 // reads them, $INCLUDE would read a file.
 func recordsOf(texts []string) (rrs []dns.RR) {
 	for _, text := range texts {
@@ -31,10 +31,10 @@ func recordsOf(texts []string) (rrs []dns.RR) {
 	return rrs
 }
 
-// mostAliases is how many CNAMEs of an answer are followed: more than any resolver does.
+// mostAliases bounds the CNAMEs followed in an answer: more than any resolver does.
 const mostAliases = 64
 
-// outcome returns where an answer ends, which may hold its records in any order.
+// outcome returns the end of an answer, whose records may have any order.
 func outcome(name, rtype string, r *Reply) Outcome {
 	o := Outcome{Rcode: r.Rcode}
 	first := true
@@ -81,7 +81,7 @@ func outcome(name, rtype string, r *Reply) Outcome {
 			lower(ns.Hdr.Ttl)
 			o.cut = strings.ToLower(ns.Hdr.Name)
 			text := dataText(ns)
-			if rtype != "NS" || !strings.EqualFold(o.cut, at) { // else they are what was asked for
+			if rtype != "NS" || !strings.EqualFold(o.cut, at) { // else they are the data asked for
 				text = "NS " + trim(text)
 			}
 			servers = append(servers, text)
@@ -94,13 +94,13 @@ func outcome(name, rtype string, r *Reply) Outcome {
 	return o
 }
 
-// denied reports whether the authority of an answer says that there are no data (RFC 2308 §2.2).
+// denied reports whether an answer's authority denies data (RFC 2308 §2.2).
 func denied(authority []dns.RR) bool {
 	return slices.ContainsFunc(authority, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeSOA })
 }
 
-// referral returns the NS records of an answer without data that leave a name to other servers (RFC 1034 §4.3.2); nil
-// where it is no referral: an SOA record makes it one that there are no data (RFC 2308 §2.2).
+// referral returns the NS records of an answer without data that refers to other servers (RFC 1034 §4.3.2); nil if it
+// is no referral: with an SOA record it denies data (RFC 2308 §2.2).
 func referral(name string, authority []dns.RR) (all []*dns.NS) {
 	for _, rr := range authority {
 		switch rr := rr.(type) {
@@ -115,11 +115,11 @@ func referral(name string, authority []dns.RR) (all []*dns.NS) {
 	return all
 }
 
-// dataText returns the data of a record: an address as it is usually written, all else as in a zone file, with names
-// in lower case.
+// dataText returns the data of a record: an address in its usual form, others as in a zone file, with names in lower
+// case.
 func dataText(rr dns.RR) string {
 	rr = lowerNames(rr)
-	if unknown, ok := rr.(*dns.RFC3597); ok { // its text has a class and a type of their own form
+	if unknown, ok := rr.(*dns.RFC3597); ok { // its text has its own form of class and type
 		return strings.ToLower(unknown.Rdata)
 	}
 	text := strings.TrimPrefix(rr.String(), rr.Header().String())
@@ -133,7 +133,7 @@ func dataText(rr dns.RR) string {
 	return text
 }
 
-// lowerNames returns a record whose data have names beside texts with these names in lower case (RFC 4343 §3).
+// lowerNames returns a record with the names among its texts in lower case (RFC 4343 §3).
 func lowerNames(rr dns.RR) dns.RR {
 	switch rr.(type) {
 	case *dns.SVCB, *dns.HTTPS, *dns.NAPTR, *dns.CAA:

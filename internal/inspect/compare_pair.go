@@ -9,21 +9,21 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// The rcodes that say what there is, and what there is not.
+// The rcodes that say whether a name exists.
 const rcodeFine, rcodeAbsent, rcodeRefused = "NOERROR", "NXDOMAIN", "REFUSED"
 
-// pair is both answers to one question.
+// pair has both answers to one question.
 type pair struct {
 	x    *records.Explanation
 	sees *Here
-	// ends are where our answer may end, by draw: the first is where it did. here is all of them, whichever was drawn.
+	// ends are the possible ends of our answer, by draw, the actual one first. here is all of them together.
 	ends        []end
 	here, there Outcome
-	same        bool            // one of them is the other server's
-	followed    map[string]bool // the members whose names have been looked at
+	same        bool            // the other server's end is one of them
+	followed    map[string]bool // the members whose names were followed
 }
 
-// end is where our answer ends by one draw.
+// end is the end of our answer by one draw.
 type end struct {
 	rcode string
 	set   []string // empty for none
@@ -40,7 +40,7 @@ func newPair(x *records.Explanation, h *Here, r *Reply) *pair {
 	return p
 }
 
-// addEnds adds where an answer of ours ends.
+// addEnds adds the ends of an answer of ours.
 func (p *pair) addEnds(o Outcome) {
 	e := end{rcode: o.Rcode, cut: o.cut}
 	if len(o.Answers) > 0 {
@@ -58,12 +58,12 @@ func (p *pair) addEnd(e end) {
 	}
 }
 
-// matches reports whether the other server's answer is the same as one of ours.
+// matches reports whether the other server's answer equals an end of ours.
 func (p *pair) matches(e *end) bool {
 	there := &p.there
 	answered := func(rcode string) bool { return rcode == rcodeFine || rcode == rcodeAbsent }
 	switch {
-	// Who does not follow an alias does not say whether its name exists.
+	// A server that does not follow an alias does not say whether its target exists.
 	case len(there.Answers) > 0 && len(e.set) > 0:
 		return answered(e.rcode) && answered(there.Rcode) && slices.Equal(e.set, there.Answers[0])
 	case e.rcode == rcodeAbsent && there.Rcode == rcodeAbsent: // an alias of nothing is nothing
@@ -73,11 +73,11 @@ func (p *pair) matches(e *end) bool {
 	case len(there.Answers) > 0 || len(e.set) > 0:
 		return false
 	}
-	return e.rcode == there.Rcode || e.rcode == rcodeRefused && there.Rcode == rcodeAbsent // it is in no zone that is served here
+	return e.rcode == there.Rcode || e.rcode == rcodeRefused && there.Rcode == rcodeAbsent // the name is in no zone served here
 }
 
-// endsInside reports whether the other server's answer ends with an alias within the zone: who serves that, and says no more, has
-// nothing of the type there.
+// endsInside reports whether the other server's answer ends with an alias within the zone: a server of the zone that says no more
+// has nothing of the type there.
 func (p *pair) endsInside() bool {
 	if p.there.Rcode != rcodeFine || len(p.there.Answers) == 0 || len(p.there.Answers[0]) != 1 || p.x.Type == "CNAME" {
 		return false
@@ -86,7 +86,7 @@ func (p *pair) endsInside() bool {
 	return is && dns.IsSubDomain(dns.Fqdn(p.x.Zone), dns.Fqdn(alias))
 }
 
-// whole returns all our ends as one, which does not depend on the draw: where some end well, none is an error.
+// whole returns all our ends as one, whatever the draw: if some end well, none is an error.
 func (p *pair) whole() (o Outcome) {
 	rank := func(rcode string) int {
 		if at := slices.Index([]string{rcodeFine, rcodeAbsent}, rcode); at >= 0 {
@@ -131,8 +131,7 @@ func (p *pair) kind() DifferenceKind {
 	return DiffersData
 }
 
-// elsewhere reports whether the other server leaves the whole zone to others, as its parent does, or a server that does not
-// serve it.
+// elsewhere reports whether the other server refers the whole zone to others, as its parent or a server without it does.
 func (p *pair) elsewhere() bool {
 	if p.there.cut == "" || p.x.Zone == "" {
 		return false

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// mostClients is how many clients of one difference are named in text.
+// mostClients bounds the clients of one difference in text.
 const mostClients = 3
 
-// Text returns a comparison as a terminal shows it.
+// Text returns a comparison as terminal output.
 func (c *Comparison) Text() string {
 	t := newTextWriter()
 	for i := range c.Differences {
@@ -40,7 +40,7 @@ func (t *textWriter) difference(d *Difference) {
 	t.line("")
 }
 
-// kinds say what differs, where that takes nothing else.
+// kinds describe differences that need no details.
 var kinds = map[DifferenceKind]string{
 	DiffersUnserved: "not served there", DiffersNotHere: "does not exist here", DiffersNotThere: "does not exist there",
 	DiffersNoData: "no data there", DiffersAddresses: "other addresses", DiffersData: "other data",
@@ -57,7 +57,7 @@ func kindText(d *Difference) string {
 	return cmp.Or(kinds[d.Kind], string(d.Kind))
 }
 
-// clientsText says of whom something is true.
+// clientsText says which clients something concerns.
 func clientsText(clients []Place) string {
 	if len(clients) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func clientsText(clients []Place) string {
 	return text
 }
 
-// text says where an answer ends.
+// text describes the end of an answer.
 func (o *Outcome) text() string {
 	if len(o.Answers) == 0 {
 		if o.Rcode == "NOERROR" {
@@ -92,7 +92,7 @@ func (o *Outcome) text() string {
 	return fmt.Sprintf("%s (TTL %d)", strings.Join(sets, ", or "), o.TTL)
 }
 
-// Summary says in one line what a comparison comes to.
+// Summary sums up a comparison in one line.
 func (c *Comparison) Summary() string {
 	text := fmt.Sprintf("%s of %s compared: %d the same, %d different", counted(c.Asked, "answer"), c.Server, c.Same, c.Asked-c.Same)
 	if len(c.Differences) > 0 {

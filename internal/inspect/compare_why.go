@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// why says where a difference comes from. blind is true if a client was named, and the other server's reply
-// is not for anybody's network.
+// why explains a difference. blind is true if a client was named, and the other server's reply names no
+// network.
 func (p *pair) why(kind DifferenceKind, blind bool) []string {
 	why := []string{}
 	switch kind {
@@ -40,7 +40,7 @@ func (p *pair) why(kind DifferenceKind, blind bool) []string {
 	return why
 }
 
-// whereItEnds says what one of the two has, and the other has not.
+// whereItEnds says what only one side has.
 func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	last := p.last()
 	has := cmp.Or(p.whoseData(), "here it has "+FoundText(last))
@@ -67,10 +67,10 @@ func (p *pair) whereItEnds(kind DifferenceKind) (why []string) {
 	return why
 }
 
-// whoseData says of which objects our answer is; "" if it is of none.
+// whoseData says which objects our answer comes from; "" for none.
 func (p *pair) whoseData() string {
 	of := p.last()
-	if len(choices(p.x)) > 0 { // what comes after a draw depends on it
+	if len(choices(p.x)) > 0 { // the end depends on the draw
 		of = &p.x.Steps[0]
 	}
 	var objects []string
@@ -86,7 +86,7 @@ func (p *pair) whoseData() string {
 	return "here it belongs to " + strings.Join(objects, " and ")
 }
 
-// whyAlias says what it means that one of the answers ends in an alias.
+// whyAlias explains that one of the answers ends in an alias.
 func (p *pair) whyAlias() (why []string) {
 	alias := func(o *Outcome) string {
 		for _, a := range o.Answers {
@@ -120,8 +120,8 @@ func (p *pair) whyAlias() (why []string) {
 	return why
 }
 
-// whyAddresses says of each address that only one of the two answers with whose it is, and why it is in the
-// answer or not.
+// whyAddresses says for each address that only one side has which member it belongs to, and why the answer
+// has it or not.
 func (p *pair) whyAddresses() (why []string) {
 	switch text, all := p.atOnce(); {
 	case all:
@@ -141,7 +141,7 @@ func (p *pair) whyAddresses() (why []string) {
 	return why
 }
 
-// whyThere says of the addresses there that no end here has what tell does; "" is left out.
+// whyThere applies tell to the addresses there that no end here has; "" is left out.
 func (p *pair) whyThere(tell func(address string) string) (why []string) {
 	here := p.unionHere()
 	var texts []string
@@ -162,7 +162,7 @@ func (p *pair) whyThere(tell func(address string) string) (why []string) {
 	return why
 }
 
-// whoseIsIt says of which member an address is, and why it is not in the answer here; "" if no object has it.
+// whoseIsIt says which member an address belongs to, and why the answer here lacks it; "" if no object has it.
 func (p *pair) whoseIsIt(address string) string {
 	for _, c := range choices(p.x) {
 		for i := range c.Members {
@@ -181,7 +181,7 @@ func (p *pair) whoseIsIt(address string) string {
 	return ""
 }
 
-// whyNotOf says why an address of a member is not in the answer here; "" if it is none of the member's.
+// whyNotOf says why a member's address is not in the answer here; "" if it is not the member's.
 func (p *pair) whyNotOf(c choice, of *records.Candidate, address string) string {
 	m := p.member(c.step, of.Member)
 	if m == nil {
@@ -197,7 +197,7 @@ func (p *pair) whyNotOf(c choice, of *records.Candidate, address string) string 
 	return "of " + memberText(of) + ", which is not taken here: " + VerdictText(of, c.Choice)
 }
 
-// whyHere says of which member a set of addresses is that is answered here.
+// whyHere says which member a set of our addresses belongs to.
 func (p *pair) whyHere(set []string) string {
 	for _, c := range choices(p.x) {
 		for i := range c.Members {
@@ -215,7 +215,7 @@ func (p *pair) whyHere(set []string) string {
 	return ""
 }
 
-// last returns the step that the search has ended with.
+// last returns the last step of the search.
 func (p *pair) last() *records.Step {
 	if n := len(p.x.Steps); n > 0 {
 		return &p.x.Steps[n-1]
@@ -223,7 +223,7 @@ func (p *pair) last() *records.Step {
 	return new(records.Step)
 }
 
-// memberText names a member as people know it.
+// memberText names a member in familiar terms.
 func memberText(c *records.Candidate) string {
 	text := c.Member + " ("
 	if c.Geo != "*" {
@@ -232,18 +232,18 @@ func memberText(c *records.Candidate) string {
 	return text + ObjectText(c.Owner) + ")"
 }
 
-// unionHere returns the data of all our ends, in order.
+// unionHere returns the data of all our ends, sorted.
 func (p *pair) unionHere() []string {
 	all := slices.Concat(p.here.Answers...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// within reports whether all of part is in set.
+// within reports whether part is a subset of set.
 func within(part, set []string) bool { return len(minus(part, set)) == 0 }
 
-// atOnce says so where the other server answers at once with addresses that come by several draws here; all is true if
-// these are the addresses of all draws. The text is "" elsewhere.
+// atOnce says that the other server answers at once with addresses of several draws here, if so; all is true if they
+// are those of all draws. Else the text is "".
 func (p *pair) atOnce() (text string, all bool) {
 	there, here := p.there.Answers[0], p.unionHere()
 	switch {

@@ -13,70 +13,70 @@ import (
 // The reasons of findings about a delegation.
 const (
 	ReasonParentAway   = "ParentAway"   // a server of the parent does not answer
-	ReasonNotDelegated = "NotDelegated" // the parent knows of no delegation
-	ReasonNotSeen      = "NotSeen"      // the parent's servers serve the zone too, and say nothing of the delegation
+	ReasonNotDelegated = "NotDelegated" // the parent has no delegation
+	ReasonNotSeen      = "NotSeen"      // the parent's servers also serve the zone, and so do not show the delegation
 	ReasonParentNS     = "ParentNS"     // the parent names other servers than the zone does
-	ReasonGlue         = "Glue"         // addresses at the parent are missing, or are others
+	ReasonGlue         = "Glue"         // addresses at the parent are missing, or differ
 	ReasonNoAddress    = "NoAddress"    // a server's name has no address
 	ReasonServerAway   = "ServerAway"   // a name server does not answer
 	ReasonLame         = "Lame"         // a name server does not answer for the zone
 	ReasonServerNS     = "ServerNS"     // a name server names other servers
 	ReasonSerials      = "Serials"      // name servers have different serials
-	ReasonOneServer    = "OneServer"    // there is one address alone
-	ReasonDS           = "DS"           // DS records and keys do not go together
-	ReasonNoDS         = "NoDS"         // the zone is signed, and the parent does not say so
+	ReasonOneServer    = "OneServer"    // there is only one address
+	ReasonDS           = "DS"           // DS records and keys do not match
+	ReasonNoDS         = "NoDS"         // the zone is signed, but the parent has no DS
 )
 
-// Delegation is what was found of one zone: at its parent, and at its name servers. Names are in lower case with a final
-// dot.
+// Delegation is what was found about one zone: at its parent, and at its name servers. Names are in lower case with a
+// final dot.
 type Delegation struct {
 	Zone string
-	// NS are the name servers that the zone has here, and Addresses those of them that lie in the zone.
+	// NS are the zone's name servers here, and Addresses those of the ones in the zone.
 	NS        []string
 	Addresses map[string][]netip.Addr
-	// Parents are the servers of the parent that were asked.
+	// Parents are the replies of the parent's servers.
 	Parents []ParentReply
-	// Servers are the name servers that were asked: all that the parent or the zone names, at each address.
+	// Servers are the name servers asked: all that the parent or the zone names, at each address.
 	Servers []ServerReply
-	// Homeless are names of servers that have no address, Unknown those that could not be looked up.
+	// Homeless are names of servers without an address, Unknown those that could not be looked up.
 	Homeless []string
 	Unknown  []UnknownServer
-	// Unasked is how many more name servers and addresses of them there are than are asked.
+	// Unasked is how many further name servers and addresses were not asked.
 	Unasked int
 }
 
-// UnknownServer is a name server whose addresses could not be looked up, and why.
+// UnknownServer is a name server whose addresses could not be looked up, with the error.
 type UnknownServer struct {
 	Name string
 	Err  error
 }
 
-// ParentReply is what one server of the parent says.
+// ParentReply is the reply of one server of the parent.
 type ParentReply struct {
 	Server string // as people know it: a name or an address
 	Err    error
-	// NoRoute is true if nothing can be sent there from here.
+	// NoRoute is true if there is no route to it from here.
 	NoRoute bool
 	Rcode   string
-	// Serves is true if it serves the zone itself, and so says nothing of the delegation.
+	// Serves is true if it serves the zone itself, and so does not show the delegation.
 	Serves bool
-	// Resolves is true if it answers for others, as a resolver does, and so says nothing of the delegation.
+	// Resolves is true if it is a resolver, and so does not show the delegation.
 	Resolves bool
 	NS       []string
 	// Glue are the addresses that came with NS.
 	Glue map[string][]netip.Addr
 	DS   []*dns.DS
-	// DSErr is why the DS records are not known; nil if they are.
+	// DSErr is why the DS records are unknown; nil if they are known.
 	DSErr error
 }
 
-// ServerReply is what one name server says.
+// ServerReply is the reply of one name server.
 type ServerReply struct {
 	Name string
 	Addr netip.Addr
 	// Err is why there was no answer over UDP; TCPErr the same over TCP.
 	Err, TCPErr error
-	// NoRoute is true if nothing can be sent to the address from here, as to IPv6 without a network for it.
+	// NoRoute is true if there is no route to the address from here, as to IPv6 without IPv6.
 	NoRoute       bool
 	Rcode         string
 	Authoritative bool
@@ -86,11 +86,11 @@ type ServerReply struct {
 	SOA           *dns.SOA
 }
 
-// at says which server a reply is of.
+// at names the server of a reply.
 func (s *ServerReply) at() string { return trim(s.Name) + " (" + s.Addr.String() + ")" }
 
-// Check compares what the parent says with what is served here, and with what the name servers say: errors first. Where nothing
-// is wrong, the list is empty, and not nil.
+// Check compares the parent's data with the zone here, and with the name servers' replies: errors first. Without findings, the
+// list is empty, not nil.
 func (d *Delegation) Check() []Finding {
 	all := []Finding{}
 	found := func(severity Severity, reason, format string, args ...any) {
@@ -127,7 +127,7 @@ func (d *Delegation) Check() []Finding {
 // report takes one finding.
 type report func(severity Severity, reason, format string, args ...any)
 
-// checkParent looks at what one server of the parent says.
+// checkParent looks at one server of the parent.
 func (d *Delegation) checkParent(p *ParentReply, found report) {
 	switch {
 	case p.Err != nil && p.NoRoute:
@@ -174,7 +174,7 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 		case len(ours) == 0 && slices.Contains(d.NS, name):
 			found(SeverityError, ReasonGlue, "the parent has %s at %s, but the zone has no address for it, though it is in the zone; "+
 				"resolvers that ask the zone cannot find the server. Add the address here", trim(name), addrsText(glue))
-		case len(ours) == 0: // said as ParentNS
+		case len(ours) == 0: // reported as ParentNS
 		default:
 			if extra := minus(glue, ours); len(extra) > 0 {
 				found(SeverityError, ReasonGlue, "the parent has %s at %s, but it is at %s; correct the address there",
@@ -187,7 +187,7 @@ func (d *Delegation) checkParent(p *ParentReply, found report) {
 	}
 }
 
-// checkServers looks at what the name servers say.
+// checkServers looks at the name servers' replies.
 func (d *Delegation) checkServers(found report) {
 	addrs := make(map[netip.Addr]bool)
 	serials := make(map[uint32][]string)

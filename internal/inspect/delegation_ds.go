@@ -8,7 +8,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// checkKeys looks at whether the DS records of the parent and the keys of each name server go together (RFC 4035 §5).
+// checkKeys looks at whether the parent's DS records match each name server's keys (RFC 4035 §5).
 func (d *Delegation) checkKeys(found report) {
 	var all []*dns.DS
 	known := false
@@ -41,7 +41,7 @@ func (d *Delegation) checkKeys(found report) {
 		}
 	}
 	if all = used; len(all) == 0 && slices.ContainsFunc(d.Parents, func(p ParentReply) bool { return p.knowsDS() && len(p.DS) > 0 }) {
-		return // to those who know none of them, the zone is not signed (RFC 4035 §5.2)
+		return // validators that know none of them treat the zone as unsigned (RFC 4035 §5.2)
 	}
 	for i := range d.Servers {
 		if s := &d.Servers[i]; s.Err == nil && s.SOA != nil {
@@ -50,12 +50,12 @@ func (d *Delegation) checkKeys(found report) {
 	}
 }
 
-// knowsDS reports whether it is known which DS records a server of the parent has.
+// knowsDS reports whether the DS records of a server of the parent are known.
 func (p *ParentReply) knowsDS() bool {
 	return p.Err == nil && p.DSErr == nil && len(p.DS) <= mostKeys && len(p.NS) > 0 && !p.Resolves
 }
 
-// usual reports whether a DS record is of kinds that can be looked at here, as most who validate can.
+// usual reports whether a DS record has kinds that can be checked here, as most validators can.
 func usual(ds *dns.DS) bool {
 	switch ds.DigestType {
 	case dns.SHA1, dns.SHA256, dns.SHA384:
@@ -102,7 +102,7 @@ func (d *Delegation) checkKeysOf(s *ServerReply, all []*dns.DS, found report) {
 	}
 }
 
-// hasKey reports whether one of keys is the one that a DS record is of.
+// hasKey reports whether one of keys belongs to a DS record.
 func hasKey(keys []*dns.DNSKEY, ds *dns.DS) bool {
 	for _, k := range keys {
 		if k.KeyTag() != ds.KeyTag || k.Algorithm != ds.Algorithm || k.Flags&dns.ZONE == 0 || k.Flags&dns.REVOKE != 0 {
@@ -115,11 +115,11 @@ func hasKey(keys []*dns.DNSKEY, ds *dns.DS) bool {
 	return false
 }
 
-// mostKeys bounds the DS records and keys that are looked at, of which each may be of each.
+// mostKeys bounds the DS records and keys compared, each with each.
 const mostKeys = 64
 
-// wantedDS returns the DS records that the parent should have for a name server's keys: those of the keys that sign
-// keys, with SHA-256 (RFC 8624 §3.3).
+// wantedDS returns the DS records that the parent should have for a name server's keys: SHA-256 digests of those
+// that sign keys (RFC 8624 §3.3).
 func (d *Delegation) wantedDS(s *ServerReply) (all []string) {
 	for _, k := range s.Keys {
 		if k.Flags&dns.REVOKE != 0 || k.Flags&dns.SEP == 0 &&

@@ -10,14 +10,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// Zone is one zone that is served. Names have no final dot.
+// Zone is one served zone. Names have no final dot.
 type Zone struct {
 	// Name is its origin. Serial is that of its SOA.
 	Name   string `json:"name"`
 	Serial uint32 `json:"serial"`
 	// Names is how many names have data.
 	Names int `json:"names"`
-	// Conflicts is how many objects want another one's name.
+	// Conflicts is how many objects want a name that belongs to another.
 	Conflicts int `json:"conflicts"`
 	// Held is how many names the guard holds (rule 8.5).
 	Held int `json:"held"`
@@ -25,7 +25,7 @@ type Zone struct {
 	Open bool `json:"open,omitempty"`
 }
 
-// Zones returns the zones, in the order of their names.
+// Zones returns the zones, sorted by name.
 func (v *View) Zones() []Zone {
 	open := make(map[string]bool)
 	for _, origin := range v.Snapshot.Open() {
@@ -44,19 +44,19 @@ func (v *View) Zones() []Zone {
 
 // Filter says which names are listed.
 type Filter struct {
-	// Zone limits the list to one zone; "" is all.
+	// Zone limits the list to one zone; "" for all.
 	Zone string
 	// Contains is a part of the names, in any case; "" is all.
 	Contains string
-	// State limits the list to names that are "failing" (for somebody nothing is up), "impaired"
-	// (something is down or not decided; drained is neither) or "contended"; "" is all. "unserved" lists other names: those
-	// that objects want, in a zone or in none of them, and that have no data.
+	// State limits the list to names that are "failing" (nothing is up for some clients), "impaired" (something is down or
+	// undecided; drained is neither) or "contended"; "" for all. "unserved" lists other names: those that objects want, in
+	// any zone or none, and that have no data.
 	State string
-	// Near lists the names that are spelled nearly so, the nearest first, on one page, whatever else but Zone and Limit
-	// says; "" for none.
+	// Near lists the names with a similar spelling, the nearest first, on one page, regardless of all but Zone and
+	// Limit; "" for none.
 	Near string
-	// After is the last name of the page before, and Limit how many names a page has: from 1 to
-	// MaxPage; 0 is DefaultPage.
+	// After is the last name of the previous page, and Limit the size of a page: from 1 to MaxPage;
+	// 0 is DefaultPage.
 	After string
 	Limit int
 }
@@ -75,7 +75,7 @@ const (
 	StateUnserved  = "unserved"
 )
 
-// NameStates are the states that a filter of names knows.
+// NameStates are the states for a filter of names.
 var NameStates = []string{StateFailing, StateImpaired, StateContended, StateUnserved}
 
 // NamePage is one page of names.
@@ -86,8 +86,8 @@ type NamePage struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Names returns one page of the names with data, zone by zone, in the order of their spelling.
-// The error is a *RequestError.
+// Names returns one page of the names with data, by zone and spelling. The error is a
+// *RequestError.
 func (v *View) Names(f Filter) (*NamePage, error) {
 	zones, err := v.zonesOf(f.Zone)
 	if err != nil {
@@ -130,7 +130,7 @@ func (v *View) Names(f Filter) (*NamePage, error) {
 	return page, nil
 }
 
-// zonesOf returns the zones that a filter means, in the order of their names.
+// zonesOf returns the zones of a filter, sorted by name.
 func (v *View) zonesOf(zone string) ([]*records.Zone, error) {
 	all := slices.SortedFunc(slices.Values(v.Snapshot.Zones()),
 		func(a, b *records.Zone) int { return strings.Compare(a.Origin(), b.Origin()) })
@@ -148,7 +148,7 @@ func (v *View) zonesOf(zone string) ([]*records.Zone, error) {
 	return all[i : i+1], nil
 }
 
-// resume returns the zones from the one on that the name after lies in, and that name.
+// resume returns the zones from that of the name after on, and that name.
 func (v *View) resume(zones []*records.Zone, after string) ([]*records.Zone, string, error) {
 	if after == "" {
 		return zones, "", nil
@@ -161,7 +161,7 @@ func (v *View) resume(zones []*records.Zone, after string) ([]*records.Zone, str
 	return zones[i:], name, nil
 }
 
-// pageSize returns how many entries a page has.
+// pageSize returns the size of a page.
 func pageSize(limit int) (int, error) {
 	if limit < 0 || limit > MaxPage {
 		return 0, wrong("limit", "%d is not from 1 to %d", limit, MaxPage)
@@ -169,7 +169,7 @@ func pageSize(limit int) (int, error) {
 	return cmp.Or(limit, DefaultPage), nil
 }
 
-// keep returns what a name has to have in it, and what reports whether its state is asked for.
+// keep returns the part that names must contain, and a function that reports whether a state is wanted.
 func (f *Filter) keep() (part string, state func(*records.NameState) bool, err error) {
 	switch f.State {
 	case "":
@@ -188,7 +188,7 @@ func (f *Filter) keep() (part string, state func(*records.NameState) bool, err e
 	return part, state, err
 }
 
-// maxPart is how many octets a part of a name or target has at the most.
+// maxPart bounds a part of a name or target, in octets.
 const maxPart = 253
 
 // parsePart reads a part of names or targets, in any case. The error is a *RequestError.
@@ -198,7 +198,7 @@ func parsePart(text string) (string, error) {
 	switch {
 	case len(part) > maxPart:
 		return "", wrong(field, "%d octets, more than the %d of a name; write a shorter part", len(part), maxPart)
-	case strings.ContainsFunc(part, func(r rune) bool { return r >= 0x80 }): // what is not UTF-8 among it
+	case strings.ContainsFunc(part, func(r rune) bool { return r >= 0x80 }): // includes invalid UTF-8
 		return "", wrong(field, "%.100q has non-ASCII characters; write the ASCII form, such as xn--mnchen-3ya", text)
 	case strings.ContainsFunc(part, unicode.IsControl):
 		return "", wrong(field, "%.100q has a non-printable character; write a part of a name, such as app", text)
@@ -225,7 +225,7 @@ func (v *View) Tree(name string) (*records.Tree, error) {
 	return t, nil
 }
 
-// WorstFirst puts the groups, members and addresses of a name in the order of their health, the worst first.
+// WorstFirst sorts the groups, members and addresses of a name by health, the worst first.
 func WorstFirst(t *records.Tree) {
 	worst := func(all []records.AddressState) {
 		slices.SortStableFunc(all, func(a, b records.AddressState) int { return pool.CompareClasses(b.Class, a.Class) })

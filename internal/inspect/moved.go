@@ -11,17 +11,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// places is the world as far as it matters for names: which codes clients have, and how many they
-// are.
+// places is the world as far as names need it: the codes of clients, and their number.
 type places struct {
 	all    []geo.Place
 	v4, v6 float64 // in all
 	of     string  // Moved.Of
-	// merged has, by the codes that matter to a name, the places as that name tells them apart.
+	// merged has the places as names distinguish them, by the codes that matter to a name.
 	merged map[string][]geo.Place
 }
 
-// newPlaces returns the places of a space; of all countries where that is nil or empty.
+// newPlaces returns the places of a space; of all countries for a nil or empty one.
 func newPlaces(s *geo.Space) *places {
 	p := &places{merged: make(map[string][]geo.Place)}
 	if s != nil && s.V4+s.V6 > 0 {
@@ -36,8 +35,7 @@ func newPlaces(s *geo.Space) *places {
 	return p
 }
 
-// toldApartBy returns the places with no other codes than the given ones: those that are then the
-// same are one.
+// toldApartBy returns the places with only the given codes; places that become equal are merged.
 func (p *places) toldApartBy(codes map[string]bool) []geo.Place {
 	names := make([]string, 0, len(codes))
 	for c := range codes {
@@ -72,7 +70,7 @@ func (p *places) toldApartBy(codes map[string]bool) []geo.Place {
 	return list
 }
 
-// part returns an amount of the address space as a part of all of it.
+// part returns an amount of the address space as a part of the whole.
 func part(amount, all float64) float64 {
 	if all == 0 {
 		return 0
@@ -80,9 +78,9 @@ func part(amount, all float64) float64 {
 	return amount / all
 }
 
-// moved returns the part of the clients of a name that get other addresses than before; nil if
-// none does. A client that gets one of several at random moves by as much as the odds differ; of IPv4
-// and IPv6 addresses, those count that move more clients of a place.
+// moved returns the part of a name's clients that get other addresses than before; nil for none. A
+// client with one of several at random moves by the difference of the odds; of IPv4 and IPv6, the
+// family that moves more clients of a place counts.
 func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 	codes := make(map[string]bool)
 	for _, t := range [...]*records.Tree{was, is} {
@@ -102,8 +100,8 @@ func (c *comparison) moved(name string, was, is *records.Tree) *Moved {
 	return &Moved{IPv4: part(v4, c.places.v4), IPv6: part(v6, c.places.v6), Of: c.places.of}
 }
 
-// movedAt returns the part of the clients at a place that get other addresses. Addresses of a family that there was not
-// before come besides the others.
+// movedAt returns the part of the clients at a place that get other addresses. The first addresses of a family add to
+// the others.
 func movedAt(name string, was, is *side, codes *geo.Codes) (d float64) {
 	types := [...]uint16{dns.TypeA, dns.TypeAAAA}
 	var before [len(types)]map[string]float64
@@ -118,7 +116,7 @@ func movedAt(name string, was, is *side, codes *geo.Codes) (d float64) {
 	return d
 }
 
-// side is a name as one of two snapshots has it.
+// side is a name in one of two snapshots.
 type side struct {
 	snapshot *records.Snapshot
 	tree     *records.Tree
@@ -130,8 +128,8 @@ func newSide(s *records.Snapshot, t *records.Tree) *side {
 	return &side{s, t, members}
 }
 
-// odds returns how probable each address is that a client at a place gets, as far as the name itself
-// decides on that.
+// odds returns the probability of each address for a client at a place, as far as the name itself
+// decides it.
 func (s *side) odds(name string, rtype uint16, codes *geo.Codes) map[string]float64 {
 	all := make(map[string]float64)
 	if len(s.tree.Groups) == 0 {
@@ -157,8 +155,7 @@ func (s *side) odds(name string, rtype uint16, codes *geo.Codes) map[string]floa
 	return all
 }
 
-// share adds to the odds of those of the addresses that are answered with, for a type: the ones of the
-// best class.
+// share adds to the odds of the addresses of the best class, for a type.
 func share(odds map[string]float64, addresses []records.AddressState, whole float64, rtype uint16) {
 	best := bestOf(addresses, rtype)
 	for _, a := range best {
@@ -166,8 +163,8 @@ func share(odds map[string]float64, addresses []records.AddressState, whole floa
 	}
 }
 
-// shareRecords adds to the odds of addresses that Records have, in the form of zone files, and of where
-// a CNAME among them leads.
+// shareRecords adds to the odds of addresses in Records, in the form of zone files, and of a CNAME's
+// target among them.
 func shareRecords(odds map[string]float64, all []string, rtype uint16) {
 	var data []string
 	for _, text := range all {
@@ -182,7 +179,7 @@ func shareRecords(odds map[string]float64, all []string, rtype uint16) {
 	}
 }
 
-// distance returns the part of the draws that differ between two sets of odds (the total variation
+// distance returns the part of the draws that differ between two sets of odds (total variation
 // distance).
 func distance(a, b map[string]float64) (sum float64) {
 	for k, p := range a {
@@ -192,7 +189,7 @@ func distance(a, b map[string]float64) (sum float64) {
 	for k, p := range b {
 		up += max(0, p-a[k])
 	}
-	if d := max(sum, up); d > 1e-9 { // what is less comes from rounding
+	if d := max(sum, up); d > 1e-9 { // less comes from rounding
 		return min(d, 1)
 	}
 	return 0

@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// near returns the names of zones that are spelled nearly as one, or begin nearly with it as if it had lost its zone, at most so
-// many, the nearest first.
+// near returns at most so many names of zones with a similar spelling, or a similar start, as if the zone were missing, the
+// nearest first.
 func (v *View) near(zones []*records.Zone, name string, most int) []records.NameState {
 	away := func(other string) int {
 		return min(nameEdits(name, other), 1+nameEdits(name, firstLabels(other, 1+strings.Count(name, "."))))
@@ -25,7 +25,7 @@ func (v *View) near(zones []*records.Zone, name string, most int) []records.Name
 	return found[:min(len(found), most)]
 }
 
-// nameEdits is near.Edits for names. Where they are more than half of the longer one without the common zone, as of h and ns, the names
+// nameEdits is near.Edits for names. If the edits exceed half of the longer name without the common zone, such as h and ns, the names
 // are not near.
 func nameEdits(a, b string) int {
 	edits := near.Edits(a, b, near.Most)
@@ -45,7 +45,7 @@ func nameEdits(a, b string) int {
 	return edits
 }
 
-// firstLabels returns the first n labels of a name, or all.
+// firstLabels returns up to n first labels of a name.
 func firstLabels(name string, n int) string {
 	for i := range len(name) {
 		if name[i] == '.' {

@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Preview is what would change in the answers. Health is taken as it is.
+// Preview is what would change in the answers, with health as it is.
 type Preview struct {
 	// Names are those that come, go or change, at most MaxPage. More is how many more there are.
 	Names []NameChange `json:"names"`
@@ -19,7 +19,7 @@ type Preview struct {
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 	Changed int `json:"changed"`
-	// Moving counts the names of which some clients get other addresses. Most is the largest part of clients, of any name.
+	// Moving counts names for which some clients get other addresses. Most is the largest part of clients, for any name.
 	Moving int   `json:"moving"`
 	Most   Moved `json:"most"`
 	// Troubles are the conflicts and unserved objects that begin. Mended are those that end.
@@ -28,7 +28,7 @@ type Preview struct {
 	// Checks are those that begin, end or change, at most MaxPage. MoreChecks is how many more there are.
 	Checks     []CheckChange `json:"checks,omitempty"`
 	MoreChecks int           `json:"moreChecks,omitempty"`
-	// LeftOut says what of the manifests does not count.
+	// LeftOut lists the parts of the manifests that do not count.
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
@@ -47,7 +47,7 @@ type NameChange struct {
 	Change string `json:"change"`
 	// Members are those that differ.
 	Members []MemberChange `json:"members,omitempty"`
-	// Plus and Minus are what else comes and goes, such as owners and records.
+	// Plus and Minus are other things that come and go, such as owners and records.
 	Plus  []string `json:"plus,omitempty"`
 	Minus []string `json:"minus,omitempty"`
 	// Moved is the part of the clients that move; nil for names that come or go.
@@ -74,19 +74,19 @@ type MemberChange struct {
 }
 
 // Moved is the part of the clients, from 0 to 1, that get other addresses. The first addresses of a family, beside
-// those of the other, move nobody: clients had the others, and keep them.
+// those of the other, move no clients.
 type Moved struct {
 	// IPv4 and IPv6 are the parts by family.
 	IPv4 float64 `json:"ipv4"`
 	IPv6 float64 `json:"ipv6"`
-	// Of is "addresses" of the geo databases, or without these "countries".
+	// Of is "addresses" of the geo databases, or without them "countries".
 	Of string `json:"of"`
 }
 
 func (m Moved) more(o Moved) bool { return max(m.IPv4, m.IPv6) > max(o.IPv4, o.IPv6) }
 
-// Compare says what differs in after from before. space is that of the geo databases; nil for none.
-// progress, which may be nil, is told how many names have been looked at, of how many.
+// Compare returns the differences of after from before. space is the geo databases'; nil for none.
+// progress, which may be nil, is told how many of all names have been compared.
 func Compare(before, after *records.Snapshot, space *geo.Space, progress func(done, all int)) *Preview {
 	c := &comparison{
 		before: before, after: after, result: &Preview{Names: []NameChange{}}, told: make(map[string]bool),
@@ -112,14 +112,14 @@ func Compare(before, after *records.Snapshot, space *geo.Space, progress func(do
 type comparison struct {
 	before, after *records.Snapshot
 	result        *Preview
-	// told are the names, with a final dot, whose RRsets are in the entries of names that differ, and members those of these.
+	// told are the names, with a final dot, whose RRsets are in the entries of names that differ, and members those of their members.
 	told, members map[string]bool
 	places        *places
 	progress      func(done, all int)
 }
 
-// beneath compares the names below klb that are parts of hosts, and may be asked for by themselves (rule 2.4), such as by what leads
-// to them, where they are not told with their host.
+// beneath compares the names below klb that are parts of hosts, and may be asked for directly (rule 2.4), such as by aliases, unless
+// reported with their host.
 func (c *comparison) beneath(names []string) {
 	for _, name := range names {
 		if !c.isTold(name) {
@@ -131,7 +131,7 @@ func (c *comparison) beneath(names []string) {
 	})
 }
 
-// tells notes which names are told with one that differs, as it is in s.
+// tells notes the names reported with one that differs, as it is in s.
 func (c *comparison) tells(s *records.Snapshot, name string) {
 	t, ok := s.Tree(name)
 	if !ok {
@@ -145,8 +145,8 @@ func (c *comparison) tells(s *records.Snapshot, name string) {
 	}
 }
 
-// isTold reports whether a name is told with its host: by its RRsets, or where the host's answers have none of it (answer flatten), by
-// all its members.
+// isTold reports whether a name is reported with its host: by its RRsets, or, if the host's answers contain none of it (answer
+// flatten), by all its members.
 func (c *comparison) isTold(name string) bool {
 	if c.told[name] {
 		return true
@@ -164,7 +164,7 @@ func (c *comparison) isTold(name string) bool {
 	return members > 0
 }
 
-// names returns the names that may differ, in order: those that people know by zone, and those below klb.
+// names returns the names that may differ, sorted: visible ones by zone, and those below klb.
 func (c *comparison) names() (names, inner []string) {
 	isInner := make(map[string]bool)
 	for name, in := range c.before.Differing(c.after) {
@@ -193,7 +193,7 @@ func (c *comparison) names() (names, inner []string) {
 func (c *comparison) name(name string) bool {
 	was, had := c.before.Tree(name)
 	is, has := c.after.Tree(name)
-	if !had && !has || reflect.DeepEqual(was, is) && is.Name != is.Zone { // of an apex there is the SOA besides
+	if !had && !has || reflect.DeepEqual(was, is) && is.Name != is.Zone { // an apex also has the SOA
 		return false
 	}
 	n := NameChange{Name: trim(name)}
@@ -242,7 +242,7 @@ func (c *comparison) add(n NameChange) {
 	r.Names = append(r.Names, n)
 }
 
-// troubles returns what begins and what ends.
+// troubles returns the troubles that begin and end.
 func (c *comparison) troubles() (begin, end Troubles) {
 	contended, impaired, free, whole := newSection[records.Conflict](), newSection[records.Trouble](), newSection[records.Conflict](),
 		newSection[records.Trouble]()
@@ -253,7 +253,7 @@ func (c *comparison) troubles() (begin, end Troubles) {
 	return troublesOf(contended, impaired), troublesOf(free, whole)
 }
 
-// newAndGone hands over what after has and before has not, by its key, and the other way round.
+// newAndGone passes on the items that only after has, by key, and those that only before has.
 func newAndGone[T any](before, after iter.Seq[T], begins, ends func(T), key func(*T) string) {
 	had, gone := slices.Collect(before), make(map[string]bool) // to yield before looks at every object
 	for i := range had {

@@ -12,7 +12,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// facts returns what there is to say of a name besides its members, a line each; none for nil.
+// facts returns a name's facts besides its members, a line each; none for nil.
 func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 	if t == nil {
 		return nil
@@ -62,21 +62,20 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 	return lines
 }
 
-// soaOf returns what the SOA record of a zone says, but for the serial.
+// soaOf returns the content of a zone's SOA record without the serial.
 func soaOf(z *records.Zone) string {
 	soa := *z.SOA()
 	soa.Serial = 0
 	return "record " + strings.Join(strings.Fields(soa.String()), " ") + " (whatever the serial)"
 }
 
-// memberAt is one member, and the code of its group.
+// memberAt is one member, with its group's code.
 type memberAt struct {
 	geo string
 	*records.TreeMember
 }
 
-// membersByKey returns the members of a tree, which may be nil, by what tells them apart, and these keys in
-// order.
+// membersByKey returns the members of a tree, which may be nil, by their key, and the keys, sorted.
 func membersByKey(t *records.Tree) (by map[string]memberAt, order []string) {
 	by = make(map[string]memberAt)
 	if t == nil {
@@ -127,7 +126,7 @@ func memberChanges(was, is *records.Tree) (all []MemberChange) {
 	return all
 }
 
-// memberFacts returns what there is to say of a member besides its weight and state, a line each.
+// memberFacts returns a member's facts besides its weight and state, a line each.
 func memberFacts(m memberAt) []string {
 	lines := append(addressesOf(m), setsText(m.Sets))
 	if m.Check != "" {
@@ -136,7 +135,7 @@ func memberFacts(m memberAt) []string {
 	return lines
 }
 
-// setsText says by which CNAMEs addresses are answered, and all TTLs.
+// setsText says which CNAMEs answer addresses, and all TTLs.
 func setsText(sets []records.TreeSet) string {
 	var names, types []string
 	same := true
@@ -189,7 +188,7 @@ func (m *MemberChange) WeightText() string {
 	return "weight " + strings.Join(weights, " -> ")
 }
 
-// stateOf says how good a member is, and what somebody has said of it. A weight of 0 is told as such.
+// stateOf says how good a member is, and any override. A weight of 0 is reported as such.
 func stateOf(m memberAt) string {
 	var words []string
 	for i := range m.Addresses {
@@ -200,7 +199,7 @@ func stateOf(m memberAt) string {
 	class := m.Class
 	if rest, drained := strings.CutPrefix(class, "drained"); drained && m.Weight == 0 && !slices.Contains(words, health.Drain.String()) {
 		class = cmp.Or(strings.TrimPrefix(rest, "-"), pool.WeightedUp.String())
-	} else if class == pool.Unchecked { // it is taken as one that is up, before and after
+	} else if class == pool.Unchecked { // counts as up, before and after
 		class = pool.WeightedUp.String()
 	}
 	text := ClassText(class)

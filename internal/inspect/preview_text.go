@@ -8,7 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// Text returns a preview as a terminal shows it.
+// Text returns a preview as terminal output.
 func (p *Preview) Text() string {
 	if p.Same() {
 		return "nothing changes\n"
@@ -27,7 +27,7 @@ func (p *Preview) Text() string {
 	return t.String()
 }
 
-// signs stand before what is added, removed and changed.
+// signs mark what is added, removed and changed.
 var signs = map[string]string{ChangeAdded: "+", ChangeRemoved: "-", ChangeChanged: "~"}
 
 func (t *textWriter) nameChange(n *NameChange) {
@@ -55,7 +55,7 @@ func (t *textWriter) nameChange(n *NameChange) {
 	t.line("")
 }
 
-// joined joins what is not "".
+// joined joins non-empty texts.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
@@ -84,7 +84,7 @@ func (m *Moved) Text() string {
 	return fmt.Sprintf("%s of the IPv4 and %s of the IPv6 address space get other addresses", percent(m.IPv4), percent(m.IPv6))
 }
 
-// percent returns a part in percent, with what is not nothing shown so.
+// percent returns a part in percent; a non-zero part is never shown as zero.
 func percent(part float64) string {
 	switch {
 	case part == 0:
@@ -95,7 +95,7 @@ func percent(part float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*part), ".0") + " %"
 }
 
-// Summary says in one line what a preview comes to.
+// Summary sums up a preview in one line.
 func (p *Preview) Summary() string {
 	var parts []string
 	for _, of := range []struct {
@@ -128,14 +128,14 @@ type CheckChange struct {
 	Target string `json:"target"`
 	Host   string `json:"host,omitempty"`
 	Change string `json:"change"`
-	// Headers is cluster/namespace/name of the Secret with headers. Insecure reports whether any certificate is taken.
+	// Headers is cluster/namespace/name of the Secret with headers. Insecure reports whether any certificate is accepted.
 	Headers  string `json:"headers,omitempty"`
 	Insecure bool   `json:"insecure,omitempty"`
 	// Terms are its interval and thresholds.
 	Terms string `json:"terms"`
 }
 
-// checks compares what is checked, by whatever object.
+// checks compares the checks, whatever objects they are for.
 func (c *comparison) checks() {
 	before, after := c.before.Checks(), c.after.Checks()
 	for key, was := range before.All() {

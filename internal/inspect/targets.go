@@ -25,7 +25,7 @@ type Target struct {
 
 // TargetPage is one page of targets.
 type TargetPage struct {
-	// Counts counts all: up, unknown, down, pending. Each target is in one.
+	// Counts counts each target once, by state: up, unknown, down, pending.
 	Counts map[string]int `json:"counts"`
 	// Targets are the first, worst ones first.
 	Targets []Target `json:"targets"`
@@ -33,14 +33,14 @@ type TargetPage struct {
 	More int `json:"more,omitempty"`
 }
 
-// StatePending is the state, in a filter, of targets whose first check has not ended. They are answered as if they were up.
+// StatePending is a filter's state of targets whose first check has not ended. Answers treat them as up.
 const StatePending = "pending"
 
-// TargetStates are the states that a filter of targets knows.
+// TargetStates are the states for a filter of targets.
 var TargetStates = []string{health.Up.String(), health.Unknown.String(), health.Down.String(), StatePending}
 
-// Targets returns what is checked, the worst first, then by URL and host. state is up, unknown, down or
-// pending, and contains a part of the target or host; "" is all. limit is that of Filter. The
+// Targets returns the checked targets, the worst first, then by URL and host. state is up, unknown,
+// down or pending, and contains a part of the target or host; "" for all. limit is as in Filter. The
 // error is a *RequestError.
 func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 	if state != "" && !slices.Contains(TargetStates, state) {
@@ -55,7 +55,7 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 		return nil, err
 	}
 	counts := make(map[string]int)
-	var worst [1 + int(health.Down) + 1][]seenTarget // by rank; no more of each than a page has
+	var worst [1 + int(health.Down) + 1][]seenTarget // by rank; of each no more than a page
 	found := 0
 	for _, t := range v.Snapshot.Checks().All() { // by URL, then host
 		w := t.Cell.Load()
@@ -81,13 +81,13 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 	return page, nil
 }
 
-// seenTarget is a target with what its cell held when it was looked at.
+// seenTarget is a target with its cell's value when read.
 type seenTarget struct {
 	*health.Target
 	word health.Word
 }
 
-// describe describes a target. words are the operator's; nil for none. since is that of a View.
+// describe describes a target. words are the operator's overrides; nil for none. since is View's.
 func (t seenTarget) describe(words *api.Overrides, since func(string) time.Time) Target {
 	s := records.StateOf(t.word)
 	s.Target, s.Host = t.URL(), t.Host
@@ -100,7 +100,7 @@ func (t seenTarget) describe(words *api.Overrides, since func(string) time.Time)
 	}
 }
 
-// stateOfWord returns the state of a check as a filter has it.
+// stateOfWord returns the state of a check in a filter's terms.
 func stateOfWord(w health.Word) string {
 	if !w.Known() {
 		return StatePending
@@ -108,7 +108,7 @@ func stateOfWord(w health.Word) string {
 	return w.State().String()
 }
 
-// rankOf is higher the worse a target is: one of which nothing is known stands before those that are up.
+// rankOf is higher the worse a target is: an unknown one ranks above those that are up.
 func rankOf(w health.Word) int {
 	switch s := w.State(); {
 	case !w.Known():

@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// verdicts say why a member was not taken, where that takes nothing else.
+// verdicts say why a member was not taken, if no details are needed.
 var verdicts = map[pool.Verdict]string{
 	pool.VerdictNotDrawn: "equally good and near, but not drawn",
 	pool.VerdictBounded:  "too far: kuadrant.io/geo-fallback keeps answers closer to the client",
@@ -19,7 +19,7 @@ var verdicts = map[pool.Verdict]string{
 	pool.VerdictTried:    "its hostname has no such data here",
 }
 
-// VerdictText says why a member was taken, or not, in a sentence.
+// VerdictText says in a sentence why a member was taken, or not.
 func VerdictText(c *records.Candidate, of *records.Choice) string {
 	switch c.Verdict {
 	case pool.VerdictTaken:
@@ -40,7 +40,7 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 	return cmp.Or(verdicts[c.Verdict], string(c.Verdict))
 }
 
-// failsOpen reports whether what is answered is taken although it is down.
+// failsOpen reports whether a member is taken although it is down.
 func failsOpen(class string) bool {
 	return class != "" && pool.CompareClasses(class, pool.WeightedDown.String()) >= 0
 }
@@ -65,7 +65,7 @@ var classes = map[string]string{
 	pool.ForcedDown.String():      "forced down",
 }
 
-// ClassText says how good a class is, in a word or two.
+// ClassText describes a class in a word or two.
 func ClassText(class string) string { return cmp.Or(classes[class], class) }
 
 // ObjectText names an object, with its cluster.
@@ -79,7 +79,7 @@ func ObjectText(o records.Object) string {
 	return o.Kind + " " + o.Name + " in cluster " + o.Cluster
 }
 
-// CheckText says what a check has found.
+// CheckText describes a check's result.
 func CheckText(c *records.CheckState) string {
 	var b strings.Builder
 	switch {
@@ -107,7 +107,7 @@ func CheckText(c *records.CheckState) string {
 
 func counted(n int, word string) string { return strconv.Itoa(n) + " " + Plural(n, word) }
 
-// Plural returns a word as it stands after a count.
+// Plural returns a count's word in the right number.
 func Plural(n int, word string) string {
 	switch last := len(word) - 1; {
 	case n == 1:
@@ -120,7 +120,7 @@ func Plural(n int, word string) string {
 	return word + "s"
 }
 
-// ExplanationText returns an explanation as a terminal shows it.
+// ExplanationText returns an explanation as terminal output.
 func ExplanationText(x *records.Explanation) string {
 	t := newTextWriter()
 	t.line("%s %s, %s", x.Name, x.Type, ClientText(x))
@@ -132,7 +132,7 @@ func ExplanationText(x *records.Explanation) string {
 	return t.String()
 }
 
-// textWriter makes a text of lines, whose parts with tabs between them stand in columns.
+// textWriter writes lines whose tab-separated parts are aligned in columns.
 type textWriter struct {
 	text strings.Builder
 	w    *tabwriter.Writer
@@ -146,13 +146,13 @@ func newTextWriter() *textWriter {
 
 func (t *textWriter) line(format string, args ...any) { _, _ = fmt.Fprintf(t.w, format+"\n", args...) }
 
-// String returns the text so far; what follows has columns of its own.
+// String returns the text so far; later lines have columns of their own.
 func (t *textWriter) String() string {
 	_ = t.w.Flush()
 	return t.text.String()
 }
 
-// ClientText says who asks.
+// ClientText describes the client.
 func ClientText(x *records.Explanation) string {
 	switch {
 	case !x.Client.IsValid() && x.Location != nil:
@@ -169,7 +169,7 @@ func ClientText(x *records.Explanation) string {
 	return fmt.Sprintf("for %s, in %s (%s)", x.Client, strings.Join(x.Location.Codes, ", "), x.Location.Network)
 }
 
-// step writes what was found at one name.
+// step writes the result for one name.
 func (t *textWriter) step(s *records.Step) {
 	t.line("")
 	again := ""
@@ -198,7 +198,7 @@ func (t *textWriter) step(s *records.Step) {
 	}
 }
 
-// FoundText says what answers for the name of a step.
+// FoundText says what answers for a step's name.
 func FoundText(s *records.Step) string {
 	switch s.Found {
 	case records.FoundName:
@@ -246,7 +246,7 @@ func (t *textWriter) choice(c *records.Choice) {
 	_ = t.w.Flush()
 }
 
-// memberOf says where a member comes from: the cluster, the object and its Gateway.
+// memberOf says where a member comes from: its cluster, object and Gateway.
 func memberOf(m *records.Candidate) string {
 	of := m.Owner.Name
 	if m.Owner.Kind != "DNSPolicy" {
@@ -269,7 +269,7 @@ func ShareText(share float64) string {
 	return percent(share)
 }
 
-// address writes how one address is.
+// address writes the state of one address.
 func (t *textWriter) address(a *records.AddressState) {
 	use := ""
 	switch {
@@ -288,7 +288,7 @@ func (t *textWriter) address(a *records.AddressState) {
 	}
 }
 
-// WordText says what somebody's word about an address means.
+// WordText explains an override of an address.
 func WordText(word string) string {
 	if word == records.NotProgrammed {
 		return "its Gateway is not programmed"
@@ -296,7 +296,7 @@ func WordText(word string) string {
 	return "the operator says " + word
 }
 
-// WordsText says what was said of an address before any check, the word that counts first.
+// WordsText lists what was said of an address before any check, the effective word first.
 func WordsText(a *records.AddressState) string {
 	if a.Word == "" {
 		return ""
@@ -312,7 +312,7 @@ func WordsText(a *records.AddressState) string {
 	return text
 }
 
-// SourcesText names the objects that the data of a name come from; "" for none.
+// SourcesText names the objects that provide a name's data; "" for none.
 func SourcesText(n *records.NameState) string {
 	const most = 3
 	var all []string
@@ -340,7 +340,7 @@ func (t *textWriter) answer(x *records.Explanation) {
 	}
 }
 
-// WhoseText says for whom an answer is.
+// WhoseText says which clients an answer is for.
 func WhoseText(x *records.Explanation) string {
 	switch {
 	case x.Scope > 0:
@@ -353,7 +353,7 @@ func WhoseText(x *records.Explanation) string {
 	return "the same for every client"
 }
 
-// HealthText says how the addresses of a name are.
+// HealthText sums up the health of a name's addresses.
 func HealthText(n *records.NameState) string {
 	c := n.Addresses
 	if c.Of() == 0 {
@@ -377,7 +377,7 @@ func HealthText(n *records.NameState) string {
 	return strings.Join(parts, ", ")
 }
 
-// AnswerText says what an answer comes to, in a few words.
+// AnswerText sums up an answer in a few words.
 func AnswerText(x *records.Explanation) string {
 	if len(x.Answer) == 0 {
 		return x.Rcode + ", no data"

@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Troubles is one page of conflicts, and of other objects that are not served in full.
+// Troubles is one page of conflicts, and of other objects that are not fully served.
 type Troubles struct {
 	// Conflicts are those of this page.
 	Conflicts []records.Conflict `json:"conflicts"`
@@ -29,15 +29,15 @@ type Troubles struct {
 
 // TroubleFilter says which conflicts and objects are listed.
 type TroubleFilter struct {
-	// After and ObjectsAfter are how many conflicts and objects the pages before had: what comes or goes meanwhile moves
-	// the others. "" is the first page.
+	// After and ObjectsAfter are how many conflicts and objects the previous pages had: changes in between shift the
+	// rest. "" is the first page.
 	After, ObjectsAfter string
-	// Limit is that of Filter, for conflicts and objects each.
+	// Limit is as in Filter, for conflicts and objects each.
 	Limit int
 }
 
-// Troubles returns one page of the conflicts and of the objects, less those that are for another server, or another
-// controller, to serve. It looks at every object. The error is a *RequestError.
+// Troubles returns one page of the conflicts and of the objects, except those that another server or controller
+// serves. It looks at every object. The error is a *RequestError.
 func (v *View) Troubles(f TroubleFilter) (*Troubles, error) {
 	limit, err := pageSize(f.Limit)
 	if err != nil {
@@ -61,7 +61,7 @@ func (v *View) Troubles(f TroubleFilter) (*Troubles, error) {
 	}
 	for o := range troublesHere(v.Snapshot) {
 		if slices.ContainsFunc(told[o.Object], func(why string) bool { return strings.HasSuffix(o.Why, why) }) {
-			continue // it is among the conflicts, and there is no more to say
+			continue // its conflict says all
 		}
 		o.Since = v.faultySince(o.Object)
 		objects.add(o)
@@ -78,8 +78,8 @@ func (v *View) faultySince(o records.Object) (at time.Time) {
 	return at
 }
 
-// troublesHere yields the objects that are not served in full, less those that are for another server, or another
-// controller, to serve: nothing is wrong with these.
+// troublesHere yields the objects that are not fully served, except those that another server or controller
+// serves: nothing is wrong with them.
 func troublesHere(s *records.Snapshot) iter.Seq[records.Trouble] {
 	return func(yield func(records.Trouble) bool) {
 		for o := range s.Troubles() {
@@ -90,13 +90,13 @@ func troublesHere(s *records.Snapshot) iter.Seq[records.Trouble] {
 	}
 }
 
-// section is a part of a list of which all is seen: so many of those after the first ones.
+// section is the visible part of a list: so many items after the first ones.
 type section[T any] struct {
 	after, limit, seen int
 	list               []T
 }
 
-// newSection returns the first part, as large as one may be.
+// newSection returns a first part of the largest size.
 func newSection[T any]() *section[T] { return &section[T]{limit: MaxPage, list: []T{}} }
 
 func (s *section[T]) add(one T) {
@@ -106,10 +106,10 @@ func (s *section[T]) add(one T) {
 	s.seen++
 }
 
-// more returns how many there are behind the part.
+// more returns how many follow the part.
 func (s *section[T]) more() int { return max(0, s.seen-s.after-len(s.list)) }
 
-// next returns where the rest begins; "" for none.
+// next returns the start of the rest; "" for none.
 func (s *section[T]) next() string {
 	if s.more() == 0 {
 		return ""
@@ -124,7 +124,7 @@ func troublesOf(c *section[records.Conflict], o *section[records.Trouble]) Troub
 	}
 }
 
-// parsePlace reads how many entries the pages before had; "" is 0.
+// parsePlace reads how many entries the previous pages had; "" is 0.
 func parsePlace(field, text string) (int, error) {
 	if text == "" {
 		return 0, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// unserved returns one page of the names that objects want and that have no data, in order. zone is "" for all, and for those too that
-// lie in no zone that is served. It looks at every object.
+// unserved returns one page of the names that objects want and that have no data, sorted. zone is "" for all, including those in no
+// served zone. It looks at every object.
 func (v *View) unserved(zone string, contains func(string) bool, after string, limit int) *NamePage {
 	var names []string
 	for name := range v.wanted {
@@ -46,8 +46,8 @@ func (v *View) listed(name string) bool {
 	return n != nil && n.Listed(z)
 }
 
-// wanted yields the names that objects want, without final dots, some more than once: not those of chains, nor those of the texts in which
-// operators note whose a name is.
+// wanted yields the names that objects want, without final dots, some repeatedly: not those of chains, nor those of the texts in which
+// operators note owners.
 func (v *View) wanted(yield func(string) bool) {
 	add := func(text string) bool {
 		name, err := ParseName(text)

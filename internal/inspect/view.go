@@ -1,7 +1,7 @@
-// Package inspect says what a snapshot holds, to people: why an answer is what it is, which names
-// and targets there are, who contends. The console and kdns show what it returns, and its
-// JSON form is the API of both (docs/console.md). It is pure but for the health cells that it
-// reads: no clock, I/O or goroutine.
+// Package inspect explains a snapshot to people: why an answer is as it is, which names and targets
+// exist, which objects conflict. The console and kdns show its results, whose JSON form is the API
+// of both (docs/console.md). It is pure except for the health cells that it reads: no clock, I/O or
+// goroutine.
 package inspect
 
 import (
@@ -22,21 +22,21 @@ import (
 // View answers questions about one snapshot. Any number of goroutines may use one.
 type View struct {
 	Snapshot *records.Snapshot
-	// Locator finds clients; nil if nothing does.
+	// Locator locates clients; nil for none.
 	Locator geo.Locator
-	// LocatorOf returns what finds the clients of a name, with a final dot, where Locator is nil; nil for nothing.
+	// LocatorOf returns the Locator for a name, with a final dot, if Locator is nil; nil for none.
 	LocatorOf func(name string) geo.Locator
-	// Random returns the draw of an explanation; nil for always the same.
+	// Random returns the draw of an explanation; nil for a constant one.
 	Random func() uint64
-	// Held are the removals that are held back, by zone, with a final dot; nil for none.
+	// Held are the held removals, by zone, with a final dot; nil for none.
 	Held map[string]int
-	// Since returns since when a target is in its state, by its key; nil, or a zero time, where nobody knows.
+	// Since returns when a target entered its state, by its key; nil, or a zero time, if unknown.
 	Since func(key string) time.Time
-	// FaultySince returns since when an object is not served in full; nil, or a zero time, where nobody knows.
+	// FaultySince returns since when an object is not fully served; nil, or a zero time, if unknown.
 	FaultySince func(records.Object) time.Time
 }
 
-// date says since when what a check has found is so.
+// date dates a check's result.
 func (v *View) date(checks []records.CheckState) {
 	for i := range checks {
 		if key := checks[i].Key(); v.Since != nil && key != "" {
@@ -45,13 +45,13 @@ func (v *View) date(checks []records.CheckState) {
 	}
 }
 
-// RequestError is the error of a question that cannot be answered as it is asked.
+// RequestError is the error of an invalid question.
 type RequestError struct {
-	// Field is what of the question is wrong, such as "name" or "from".
+	// Field is the wrong part of the question, such as "name" or "from".
 	Field string
-	// Text is a sentence that says what is wrong and what to write.
+	// Text says in a sentence what is wrong and what to write.
 	Text string
-	// NotFound is true if the question is well-formed, and what it is about does not exist.
+	// NotFound is true if the question is valid, but its subject does not exist.
 	NotFound bool
 }
 
@@ -63,7 +63,7 @@ func wrong(field, format string, args ...any) error {
 	return &RequestError{Field: field, Text: fmt.Sprintf(format, args...)}
 }
 
-// missing returns the RequestError of what does not exist.
+// missing returns the RequestError for a missing subject.
 func missing(field, format string, args ...any) error {
 	return &RequestError{Field: field, Text: fmt.Sprintf(format, args...), NotFound: true}
 }
@@ -74,8 +74,8 @@ func IsRequest(err error) (of *RequestError, ok bool) {
 	return of, ok
 }
 
-// ParseName reads a domain name, with or without its final dot, in upper or lower case. It returns
-// it in lower case with a final dot.
+// ParseName reads a domain name, with or without its final dot, in any case. It returns it in lower
+// case with a final dot.
 func ParseName(text string) (string, error) {
 	const field = "name"
 	switch name := strings.TrimSpace(text); {
@@ -88,7 +88,7 @@ func ParseName(text string) (string, error) {
 	case strings.Contains(name, "://") || spaced(name):
 		return "", wrong(field, "%.100q is not a domain name; write app.example.com, without https:// or a path", text)
 	default:
-		// As it is spelled in messages: octets may be written in several ways.
+		// As messages spell it: octets have several spellings.
 		var octets [255]byte
 		n, err := dns.PackDomainName(dns.Fqdn(name), octets[:], 0, nil, false)
 		plain := ""
@@ -112,8 +112,7 @@ func spaced(name string) bool {
 	return false
 }
 
-// maxName is how many characters the text of a name has at the most: each octet of 255 may be
-// written with four.
+// maxName bounds the text of a name, in characters: each of 255 octets may take four.
 const maxName = 4 * 255
 
 // ParseType reads a type, such as A or TYPE65; "" is A.
@@ -147,7 +146,7 @@ func (v *View) zone(name string, rtype uint16) (*records.Zone, error) {
 	return z, nil
 }
 
-// mostZones is how many zones a message names.
+// mostZones bounds the zones that a message names.
 const mostZones = 10
 
 func (v *View) zoneNames() string {
@@ -161,7 +160,7 @@ func (v *View) zoneNames() string {
 	return strings.Join(names, ", ")
 }
 
-// trim returns a name as people write it, without its final dot.
+// trim returns a name without its final dot.
 func trim(name string) string {
 	if name == "." {
 		return name
@@ -169,16 +168,16 @@ func trim(name string) string {
 	return strings.TrimSuffix(name, ".")
 }
 
-// Question is one query, as somebody writes it.
+// Question is one query, as a user writes it.
 type Question struct {
 	Name string // with or without a final dot
 	Type string // "" for A
-	// From is where the client is: an address, a network, or a geo code, which stands for a network of the geo databases
-	// that has it, or for a client there of whom no more is known; "" for one of whom nothing is known.
+	// From is where the client is: an address, a network, or a geo code, which represents a network of the geo databases
+	// that has it, or a client there without further data; "" for an unknown client.
 	From string
 }
 
-// Explain says how the answer to a question comes about. The error is a *RequestError.
+// Explain explains the answer to a question. The error is a *RequestError.
 func (v *View) Explain(q Question) (*records.Explanation, error) {
 	query, z, err := v.query(q)
 	if err != nil {
@@ -189,7 +188,7 @@ func (v *View) Explain(q Question) (*records.Explanation, error) {
 	}
 	var a records.Answer
 	x := v.Snapshot.Explain(z, &query, &a)
-	if _, placed := query.Locator.(*place); placed { // nobody's address is known, nor the network
+	if _, placed := query.Locator.(*place); placed { // no address or network is known
 		x.Client, x.Scope = netip.Addr{}, 0
 		if x.Location != nil {
 			x.Location.Network = netip.Prefix{}
@@ -203,7 +202,7 @@ func (v *View) Explain(q Question) (*records.Explanation, error) {
 	return x, nil
 }
 
-// query returns what a question asks of a snapshot, and the zone that it asks. The error is a
+// query returns a question as a snapshot's query, and the zone to ask. The error is a
 // *RequestError.
 func (v *View) query(q Question) (query records.Query, z *records.Zone, err error) {
 	if query.Name, err = ParseName(q.Name); err != nil {

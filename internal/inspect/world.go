@@ -27,19 +27,19 @@ type World struct {
 	Countries []CountryGoes `json:"countries,omitempty"`
 	// Finer are members' codes of subdivisions and AS numbers.
 	Finer []string `json:"finer,omitempty"`
-	// Away are the geographies whose countries go elsewhere, as nothing there is as good.
+	// Away are the geographies whose countries go elsewhere because their members are worse.
 	Away []Away `json:"away,omitempty"`
 }
 
 // Away is a geography that fails over.
 type Away struct {
-	// Geo is its code, Class how good its best member is, and Countries how many countries go elsewhere for it.
+	// Geo is its code, Class its best member's class, and Countries how many countries go elsewhere.
 	Geo       string `json:"geo"`
 	Class     string `json:"class"`
 	Countries int    `json:"countries"`
 }
 
-// Destination is what one draw chooses from.
+// Destination is a set of members to draw from.
 type Destination struct {
 	// Geo are the codes of its members. Class is their state.
 	Geo   []string `json:"geo"`
@@ -52,7 +52,7 @@ type Destination struct {
 
 // Share is one member's part of the draws.
 type Share struct {
-	// Member is its set identifier. Owner is the object that has it, and Gateway where its addresses are from; "" for none.
+	// Member is its set identifier. Owner is its object, and Gateway the source of its addresses; "" for none.
 	// Share is the part of the draws, from 0 to 1.
 	Member  string         `json:"member"`
 	Owner   records.Object `json:"owner"`
@@ -70,14 +70,14 @@ type CountryGoes struct {
 	To int `json:"to"`
 	// Match is how the destination's code fits the country.
 	Match pool.Match `json:"match,omitempty"`
-	// Away is the geo code that is nearer, whose members are worse; "" for none.
+	// Away is the nearer geo code whose members are worse; "" for none.
 	Away string `json:"away,omitempty"`
 }
 
 // place is a Locator of one place.
 type place geo.Codes
 
-// Locate implements geo.Locator. The network is of no account here.
+// Locate implements geo.Locator. It ignores the network.
 func (p *place) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return (*geo.Codes)(p), 1 }
 
 // CountryNames are the names of all countries in English, by code.
@@ -102,7 +102,7 @@ func (v *View) World(q Question) (*World, error) {
 	query.Client = netip.IPv4Unspecified()
 	w := &World{Name: trim(query.Name), Destinations: []Destination{}}
 	by := make(map[string]*Destination)
-	var order, to []string // keys of destinations, and where each country goes; "" for none
+	var order, to []string // keys of destinations, and each country's; "" for none
 	for _, c := range geo.Countries() {
 		at := place{geo.CodeCountry: c.Code, geo.CodeContinent: c.Continent}
 		query.Locator = &at
@@ -158,7 +158,7 @@ func (w *World) away(c *records.Choice) string {
 	return near.Geo
 }
 
-// chosen returns the last draw at the first name where there is one; nil for none.
+// chosen returns the last draw at the first name with one; nil for none.
 func chosen(x *records.Explanation) *records.Choice {
 	for i := range x.Steps {
 		if n := len(x.Steps[i].Choices); n > 0 {
@@ -168,7 +168,7 @@ func chosen(x *records.Explanation) *records.Choice {
 	return nil
 }
 
-// destination returns what a draw is made from.
+// destination returns the set that a draw is made from.
 func destination(c *records.Choice) Destination {
 	d := Destination{Class: c.Class}
 	for i := range c.Members {
@@ -177,7 +177,7 @@ func destination(c *records.Choice) Destination {
 			continue
 		}
 		if m.Class == pool.WeightedUp.String() {
-			d.Class = m.Class // whatever is not checked beside it
+			d.Class = m.Class // whatever is unchecked beside it
 		}
 		d.Members = append(d.Members, Share{m.Member, m.Owner, m.Gateway, m.Share})
 		if !slices.Contains(d.Geo, m.Geo) {
@@ -187,7 +187,7 @@ func destination(c *records.Choice) Destination {
 	return d
 }
 
-// key returns text that other destinations do not have.
+// key returns a text unique to the destination.
 func (d *Destination) key() string {
 	var b strings.Builder
 	b.WriteString(d.Class)
@@ -198,7 +198,7 @@ func (d *Destination) key() string {
 	return b.String()
 }
 
-// finer returns codes with those of the members of a choice that no whole country has, each once.
+// finer returns codes, with those of a choice's members that no whole country has, each once.
 func finer(codes []string, c *records.Choice) []string {
 	for i := range c.Members {
 		code := c.Members[i].Geo
