@@ -124,7 +124,7 @@ func (o *Options) Records() *records.Options {
 // MaxOverrides bounds the file of overrides, in octets.
 const MaxOverrides = 1 << 20
 
-// Idle returns a line for each option that selects or reads objects of which clusters, all of them listed, have none.
+// Idle returns a warning for each option that selects or reads objects, if clusters have no such object. All clusters must be listed.
 func (o *Options) Idle(clusters []*api.Cluster) (lines []string) {
 	none := func(has func(*api.Cluster) bool) bool { return !slices.ContainsFunc(clusters, has) }
 	for _, m := range o.Manifests {
