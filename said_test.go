@@ -17,11 +17,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// lines are what was logged.
+// lines are what was logged, warnings and errors with a mark.
 type lines []string
 
 func (l *lines) Infof(format string, args ...any)    { *l = append(*l, fmt.Sprintf(format, args...)) }
-func (l *lines) Warningf(format string, args ...any) { l.Infof(format, args...) }
+func (l *lines) Warningf(format string, args ...any) { l.Infof("warning: "+format, args...) }
 
 // take returns the lines, and forgets them.
 func (l *lines) take() (all []string) {
@@ -81,7 +81,7 @@ func TestFaultsAreLogged(t *testing.T) {
 		want                  []string // parts of the line; none for no line
 	}{
 		{"served", good, "", nil},
-		{"malformed address", gatewayJSON("p", listener, `{"value": "192.0.2.300"}, `+address), "", []string{"enforced, but", `"192.0.2.300" is not an IP address`}},
+		{"malformed address", gatewayJSON("p", listener, `{"value": "192.0.2.300"}, `+address), "", []string{"warning: ", "enforced, but", `"192.0.2.300" is not an IP address`}},
 		{"unreadable listener", gatewayJSON("p", `{"name": "x", "hostname": 12}, `+listener, address), "", []string{"enforced, but", "Gateway ns/p", "hostname"}},
 		{"another provider", good, `, "providerRefs": [{"name": "x", "kind": "ExternalDNS"}]`, []string{"Enforced=Unknown", "ExternalDNS"}},
 		{"no Gateway", gatewayJSON("other", listener, address), "", []string{"Accepted=False (TargetNotFound)", "p was not found"}},
@@ -105,7 +105,7 @@ func TestFaultsAreLogged(t *testing.T) {
 				t.Fatalf("logged %q", lines)
 			}
 			for _, part := range c.want {
-				if !strings.HasPrefix(lines[0], "DNSPolicy ns/p in cluster c: ") || !strings.Contains(lines[0], part) {
+				if !strings.HasPrefix(strings.TrimPrefix(lines[0], "warning: "), "DNSPolicy ns/p in cluster c: ") || !strings.Contains(lines[0], part) {
 					t.Errorf("logged %q, want %q in it", lines[0], part)
 				}
 			}
@@ -158,7 +158,7 @@ func TestTargetsAreSummedUp(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if all := log.take(); len(all) != maxLines+1 || !strings.HasPrefix(all[maxLines], "7 more targets changed state") {
+		if all := log.take(); len(all) != maxLines+1 || !strings.HasPrefix(all[maxLines], "warning: 7 more targets changed state") {
 			t.Errorf("%d lines, the last %q", len(all), all[len(all)-1])
 		}
 		s.Found(&health.Target{}, 0, down)
@@ -181,7 +181,7 @@ func TestZonesOnce(t *testing.T) {
 	}
 	opt.Zones[2].Nameservers = []records.Nameserver{{Name: "ns.elsewhere.example."}}
 	const open = "zone %q: any namespace may publish; restrict with `publish` or a Zone"
-	const bare = "zone %q: no `nameserver` is set; using ns.%s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`"
+	const bare = "warning: zone %q: no `nameserver` is set; using ns.%s without an address, so resolvers cannot find it. Set `nameserver NAME ADDRESS`"
 	closed, more := *opt, *opt
 	closed.Publish = []records.Publish{{Domain: "bare.example.", Namespaces: []string{"ns"}}}
 	more.Zones = append(slices.Clone(opt.Zones), records.ZoneOptions{Origin: "more.example.", TTL: 60, LoadBalancedTTL: 300})
@@ -208,7 +208,7 @@ func TestZonesOnce(t *testing.T) {
 		now.Listings[api.KindZone] = step.zones
 		snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{&now}}, step.opt, time.Unix(1e9, 0))
 		s.Published(before, snap, 0)
-		got := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(line, "zone ") })
+		got := slices.DeleteFunc(log.take(), func(line string) bool { return !strings.HasPrefix(strings.TrimPrefix(line, "warning: "), "zone ") })
 		if !slices.Equal(got, step.want) {
 			t.Errorf("%v: logged %q, want %q", step, got, step.want)
 		}
@@ -233,10 +233,10 @@ func TestIdle(t *testing.T) {
 	cfg = &engine.Options{Manifests: []engine.Manifests{{Dir: "a", Cluster: "c"}, {Dir: "b", Cluster: "d"}}}
 	s.idle(snap)
 	want := []string{
-		"Corefile:3: namespaces shpo: this namespace has no object; check the name",
-		": zone-namespaces dsn: this namespace has no object; check the name",
-		": policies tier=public: no DNSPolicy has these labels; check them",
-		": manifests b: no object was read from this directory; check the path",
+		"warning: Corefile:3: namespaces shpo: this namespace has no object; check the name",
+		"warning: : zone-namespaces dsn: this namespace has no object; check the name",
+		"warning: : policies tier=public: no DNSPolicy has these labels; check them",
+		"warning: : manifests b: no object was read from this directory; check the path",
 	}
 	if got := log.take(); !slices.Equal(got, want) {
 		t.Errorf("logged %q, want %q", got, want)
