@@ -174,7 +174,7 @@ func (r *report) enforced() string {
 	message := messageEnforced
 	switch {
 	case r.mixed() || r.served == 0 && len(r.failed) > 0:
-		return messageIssues + r.cause().Condition.Message
+		return messageIssues + r.cause()
 	case len(r.failed) > 0:
 		return messagePartially + strings.Join(r.failed, " ") + " "
 	case r.served == 0 && r.empty > 0:
@@ -190,15 +190,18 @@ func (r *report) enforced() string {
 	return message
 }
 
-// cause returns the note that says why nothing is enforced: a mix of addresses, else what keeps the
-// first host from being served.
-func (r *report) cause() endpoint.Note {
+// cause says why nothing is enforced: a mix of addresses, else what keeps the first host from being
+// served, by its name where another object has it.
+func (r *report) cause() string {
 	all := append(slices.Clone(r.whole), r.hosts...)
 	i := slices.IndexFunc(all, func(n endpoint.Note) bool { return n.Condition.Reason == endpoint.ReasonInconsistent })
 	if i < 0 {
 		i = slices.IndexFunc(all, func(n endpoint.Note) bool { return n.Record != "" })
 	}
-	return all[i]
+	if n := all[i]; n.Condition.Reason == endpoint.ReasonConflicted {
+		return n.Host + ": " + n.Condition.Message
+	}
+	return all[i].Condition.Message
 }
 
 // hiderOf returns what hides a contender's host from queries; nil for nothing.
