@@ -16,14 +16,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
 
-// outcome is what a command has found.
+// outcome is the result of a command.
 type outcome struct {
 	found any
 	text  func() string // for people
-	look  bool          // somebody is to look at it
+	look  bool          // the command exits with exitFound
 }
 
-// tell does the work of a command, and writes what comes of it. Beside an error, that is what was found before; nil for nothing.
+// tell runs work and writes its outcome. With an error, the outcome holds what was found before it, or is nil.
 func (o *options) tell(c *cobra.Command, work func(*progress) (*outcome, error)) error {
 	p := newProgress(c.ErrOrStderr())
 	r, err := work(p)
@@ -41,7 +41,7 @@ func (o *options) tell(c *cobra.Command, work func(*progress) (*outcome, error))
 	return err
 }
 
-// show asks what the flags say is to be looked at, and writes what comes of it; text returns that for people.
+// show asks the reader that the flags select, and writes the answer; text renders it for people.
 func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader) (T, error), text func(T) string) error {
 	return o.tell(c, func(p *progress) (*outcome, error) {
 		r, _, lacks, err := o.look(c, p)
@@ -56,7 +56,8 @@ func show[T any](c *cobra.Command, o *options, ask func(context.Context, reader)
 	})
 }
 
-// look returns what answers questions: a server, or manifests, of which w is then. lacks says what it has not read, nil for nothing.
+// look returns the reader that the flags select: a server, or manifests with their world w. lacks is the error to
+// report at the end if either was read only in part, or nil.
 func (o *options) look(c *cobra.Command, p *progress) (r reader, w *world, lacks, err error) {
 	if o.server != "" {
 		client, err := o.client()
@@ -74,7 +75,7 @@ func (o *options) look(c *cobra.Command, p *progress) (r reader, w *world, lacks
 	return &local{w.view()}, w, w.lacks(), nil
 }
 
-// client returns what asks the server of --server.
+// client returns a client for --server.
 func (o *options) client() (*console.Client, error) {
 	if len(o.filenames)+len(o.zones)+len(o.geoip) > 0 || o.corefile != "" || o.nets != "" {
 		return nil, errors.New("a server has its own objects and Corefile; remove --server, or remove -f, --corefile, " +
@@ -83,7 +84,7 @@ func (o *options) client() (*console.Client, error) {
 	return o.clientOf(o.server)
 }
 
-// clientOf returns what asks a server, with the token of --token-file.
+// clientOf returns a client for server, with the token from --token-file.
 func (o *options) clientOf(server string) (*console.Client, error) {
 	token := ""
 	if o.tokenFile != "" {
@@ -105,8 +106,8 @@ func (o *options) clientOf(server string) (*console.Client, error) {
 	return client, nil
 }
 
-// serverLacks returns an error if a server has not read all that it is to read, and warns of what. The error is lacks, or
-// why that cannot be told.
+// serverLacks warns of each cluster that the server has not read in full. lacks is non-nil if there is one; err is
+// non-nil if the server could not be asked.
 func serverLacks(ctx context.Context, client *console.Client, p *progress) (lacks, err error) {
 	s, err := client.Server(ctx)
 	if err != nil {
@@ -126,7 +127,7 @@ func serverLacks(ctx context.Context, client *console.Client, p *progress) (lack
 	return lacks, nil
 }
 
-// lacks returns an error if manifests could not be read in full; tell has said which.
+// lacks returns an error if some manifests could not be read in full. world.tell has named them.
 func (w *world) lacks() error {
 	files := make(map[string]bool)
 	for _, err := range w.unread {
@@ -143,7 +144,7 @@ func (w *world) lacks() error {
 	return nil
 }
 
-// whole returns an error that says what could not be read or understood, nil for nothing.
+// whole joins the errors for everything that could not be read or understood; nil if there are none.
 func (w *world) whole() error {
 	all := slices.Clone(w.unread)
 	for _, line := range w.said {
@@ -154,7 +155,7 @@ func (w *world) whole() error {
 	return errors.Join(all...)
 }
 
-// tell says what of the manifests does not count.
+// tell warns of everything in the manifests that is skipped or may be a mistake.
 func (w *world) tell(p *progress) {
 	for _, err := range w.unread {
 		p.warn("%v; skipping it, or a part of it. Names that are not found get SERVFAIL", err)

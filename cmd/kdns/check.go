@@ -56,8 +56,8 @@ The exit code is 1 if anything is found.`,
 	return c
 }
 
-// findings returns what is found in manifests, and with --live of the zone. With an error it returns what was found
-// before, or nil.
+// findings checks manifests, and with --live the zone's delegation. With an error it returns what was found before
+// it, or nil.
 func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.Finding, error) {
 	if l.zone == "" && c.Flags().Changed("live") {
 		return nil, errors.New("--live needs the name of a zone")
@@ -86,7 +86,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 		p.warn("%s", line)
 	}
 	found := w.findings(o.corefile != "", p)
-	if len(o.filenames) == 0 && len(w.unread) == 0 && !w.empty() { // with -f there may be more objects
+	if len(o.filenames) == 0 && len(w.unread) == 0 && !w.empty() { // with -f, other objects may exist
 		found = append(found, w.idleLines()...)
 	}
 	if l.zone == "" {
@@ -97,7 +97,7 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 	}
 	live, err := l.findings(c.Context(), &local{w.view()}, p)
 	if found = append(found, live...); err != nil && len(found) == 0 {
-		return nil, err // what was not looked at is not without faults
+		return nil, err // unchecked is not the same as clean
 	}
 	return found, err
 }
@@ -105,8 +105,8 @@ func (o *options) findings(c *cobra.Command, l *living, p *progress) ([]inspect.
 const nothingRead = "no objects to check: the manifests have none, or namespaces, kinds, policies and secrets " +
 	"of the Corefile exclude all of them"
 
-// findings returns what is wrong with manifests. What a line of the Corefile may mend is told where there is one: of a zone alone,
-// nobody knows what the server has.
+// findings returns the faults in the manifests. Faults that a line in the Corefile can fix are included only with a
+// Corefile: --zone alone says nothing about the server's other settings.
 func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 	found := []inspect.Finding{}
 	for _, err := range w.unread {
@@ -135,7 +135,7 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 	return found
 }
 
-// corefileFindings returns what keeps a server with this Corefile from starting, and what it would warn of.
+// corefileFindings returns what would stop a server with this Corefile from starting, and what it would warn about.
 func corefileFindings(s *corefile.Settings) (found []inspect.Finding) {
 	add := func(severity inspect.Severity, text string) {
 		found = append(found, inspect.Finding{Severity: severity, Reason: inspect.ReasonCorefile, Text: text})
@@ -161,7 +161,7 @@ func corefileFindings(s *corefile.Settings) (found []inspect.Finding) {
 	return found
 }
 
-// idleLines returns the lines of the Corefile, and of its file of overrides, that match nothing in the manifests that it names.
+// idleLines returns the lines of the Corefile and of its override file that match nothing in the manifests.
 func (w *world) idleLines() (found []inspect.Finding) {
 	cfg := w.settings.Corefile
 	lines := cfg.Idle(w.clusters)
@@ -174,7 +174,7 @@ func (w *world) idleLines() (found []inspect.Finding) {
 	return found
 }
 
-// findingsText has a line for each finding.
+// findingsText writes one line per finding.
 func findingsText(found []inspect.Finding) string {
 	if len(found) == 0 {
 		return "nothing is wrong\n"
@@ -196,7 +196,7 @@ func findingsText(found []inspect.Finding) string {
 			errs++
 		}
 		text := f.Text
-		if reason := "(" + f.Reason + ")"; !strings.Contains(text, reason) { // a condition's text has it
+		if reason := "(" + f.Reason + ")"; !strings.Contains(text, reason) { // the text of a condition includes its reason
 			text += " " + reason
 		}
 		fmt.Fprintf(&b, "%s: %s%s\n", f.Severity, where, text)

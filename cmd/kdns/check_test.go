@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// checkedManifests are a host with members for two geos, of which one is checked at an address that is denied without a line
-// in the Corefile, and what is another server's, in the short form.
+// checkedManifests are, in the short form, a host with members in two geos, one of them probed at an address that is
+// denied by default, and an object that another controller owns.
 const checkedManifests = `gateway shop/eu host=shop.k.example.com addr=127.0.0.17
 policy shop/eu weight=1 geo=GEO-EU default check=HTTP:80/healthz
 gateway shop/na host=shop.k.example.com addr=192.0.2.1
@@ -15,7 +15,8 @@ dnsrecord shop/other root=shop.other.example provider=aws
     shop.other.example A 192.0.2.1 ttl=60
 `
 
-// TestCheckCorefile: what a line of the Corefile mends is told where there is a Corefile without that line, once for all names.
+// TestCheckCorefile: a fault that a line in the Corefile can fix is reported only with a Corefile that lacks the
+// line, once for all names.
 func TestCheckCorefile(t *testing.T) {
 	inRoot(t)
 	file := writeFile(t, t.TempDir()+"/a.yaml", manifests(t, checkedManifests))
@@ -50,7 +51,7 @@ warning: DNSPolicy shop/eu in cluster local, shop.k.example.com: the server does
 	}
 }
 
-// TestCheckIdleLines: lines of the Corefile that keep a server from its start, that it warns of, or that match nothing.
+// TestCheckIdleLines: lines of the Corefile that stop a server from starting, cause warnings or match nothing.
 func TestCheckIdleLines(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/m/a.yaml", manifests(t, strings.Split(checkedManifests, "dnsrecord")[0]))
@@ -75,7 +76,7 @@ func TestCheckIdleLines(t *testing.T) {
 	}
 }
 
-// TestCheckSkipped: an object that cannot be read is an error, and a kind that is not read is none.
+// TestCheckSkipped: an unreadable object is an error, an object of an unsupported kind is not.
 func TestCheckSkipped(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/a.yaml", strings.Repeat("apiVersion: kuadrant.io/v1\nkind: DNSPolicy\nmetadata: {name: 5}\n---\n",
@@ -90,7 +91,7 @@ func TestCheckSkipped(t *testing.T) {
 		"document at line 60: Record shop/s of \"\" is not read: write apiVersion: kubi.zone/v1alpha1 (LeftOut)\n")
 }
 
-// TestCheckReasonOnce: a reason that the text of a condition has is not written again.
+// TestCheckReasonOnce: a reason that a condition's text includes is not repeated.
 func TestCheckReasonOnce(t *testing.T) {
 	got := kdns(t, manifests(t, "policy shop/p gateway=none"), "check", "-f", "-", "--zone", "k.example.com")
 	const want = "error: DNSPolicy shop/p in cluster local: Accepted=False (TargetNotFound): DNSPolicy target none was not " +
@@ -100,7 +101,7 @@ func TestCheckReasonOnce(t *testing.T) {
 	}
 }
 
-// TestNothingServed: an object of which nothing is served is an error, and is listed with a reason that says so.
+// TestNothingServed: an object that serves nothing is an error, and list shows the reason.
 func TestNothingServed(t *testing.T) {
 	text := manifests(t, strings.Replace(checkedManifests, "host=shop.k.example.com", "host=", 1))
 	kdns(t, text, "check", "-f", "-", "--zone", "k.example.com").expect(t, "check", 1,

@@ -22,7 +22,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// comparing are the flags of compare.
+// comparing holds the flags of compare.
 type comparing struct {
 	namesFile, zone string
 	from, types     []string
@@ -73,9 +73,9 @@ The exit code is 1 if answers differ; TTLs alone do not count.`,
 	return c
 }
 
-// compare asks, and compares. With an error it returns what has been found before, or nil.
+// compare runs the comparison. With an error it returns what was found before it, or nil.
 func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *progress) (*inspect.Comparison, error) {
-	if !(f.rate > 0) { // nor NaN
+	if !(f.rate > 0) { // also rejects NaN
 		return nil, fmt.Errorf("--rate %v must be greater than 0", f.rate)
 	}
 	if f.namesFile == source.Stdin && o.readsStdin() {
@@ -101,9 +101,9 @@ func (o *options) compare(c *cobra.Command, f *comparing, args []string, p *prog
 	return found, cmp.Or(err, lacks)
 }
 
-// clientsOf takes the clients of the flags, or those of the geo databases; nobody where there are none.
+// clientsOf sets the clients: those of the flags, or those of the geo databases, or none.
 func (r *compareRun) clientsOf(c *cobra.Command, f *comparing, p *progress) error {
-	var view inspect.View // the server knows where clients are
+	var view inspect.View // a server locates clients itself
 	if r.world != nil {
 		view = r.world.view()
 	}
@@ -130,7 +130,8 @@ func (r *compareRun) clientsOf(c *cobra.Command, f *comparing, p *progress) erro
 	return nil
 }
 
-// clientOf returns the client that --from means. Of a geo code, a server knows a network; it is asked as for a query.
+// clientOf returns the client that --from means. For a geo code, a server is asked for a network there, as for a
+// query.
 func (r *compareRun) clientOf(ctx context.Context, view *inspect.View, text string) (inspect.Place, error) {
 	if r.world != nil || geo.Check(text) != nil {
 		return view.ClientOf(text)
@@ -146,7 +147,7 @@ func (r *compareRun) clientOf(ctx context.Context, view *inspect.View, text stri
 	return inspect.Place{Network: netip.PrefixFrom(x.Client, x.Client.BitLen()), Codes: []string{strings.ToUpper(text)}}, nil
 }
 
-// namesOf takes the names of the flags, or all that are served and all that objects want besides.
+// namesOf sets the names: those of the flags, or all names that are served or that objects want.
 func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *progress) error {
 	p.begin("listing names")
 	for i, t := range f.types {
@@ -170,7 +171,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	names := listed
 	if names == nil {
 		for i := range served {
-			if n := &served[i]; len(n.Types) > 0 || n.Owner != nil { // else it stands in for a name server that nobody has named
+			if n := &served[i]; len(n.Types) > 0 || n.Owner != nil { // else it is the placeholder name server
 				names = append(names, n.Name)
 			}
 		}
@@ -182,7 +183,7 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 			names = append(names, unserved[i].Name)
 		}
 	}
-	var none []string // of which nothing is asked
+	var none []string // names without a type to ask for
 	for _, name := range names {
 		if of := compareNameOf(name, known[name], f.types); len(of.types) > 0 {
 			r.names = append(r.names, of)
@@ -202,8 +203,8 @@ func (r *compareRun) namesOf(c *cobra.Command, f *comparing, args []string, p *p
 	return nil
 }
 
-// listed returns the names that somebody has listed, whether they are served here or not, nil if nobody has. What of a file is no
-// name is left out, and told.
+// listed returns the names from arguments and --names, served or not; nil if neither is set. Lines of a file that are
+// not names are skipped with a warning.
 func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *progress) ([]string, error) {
 	texts := args
 	if f.namesFile != "" {
@@ -231,7 +232,7 @@ func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *pr
 			p.warn("--names %s: skipping a name: %v", f.namesFile, err)
 			continue
 		}
-		name = strings.TrimSuffix(name, ".") // the root's is "", as in lists
+		name = strings.TrimSuffix(name, ".") // "" is the root, as in lists
 		if seen[name] || f.zone != "" && !dns.IsSubDomain(dns.Fqdn(f.zone), dns.Fqdn(name)) {
 			continue
 		}
@@ -240,7 +241,7 @@ func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *pr
 			outside = append(outside, dns.Fqdn(name))
 		}
 	}
-	switch n := len(outside); n { // where the other refuses them too, they are the same
+	switch n := len(outside); n { // if the other server refuses them too, they compare as equal
 	case 0:
 	case 1:
 		p.warn("%s is in no zone served here; the answer is REFUSED", outside[0])
@@ -250,7 +251,7 @@ func (r *compareRun) listed(c *cobra.Command, f *comparing, args []string, p *pr
 	return names, nil
 }
 
-// compareNameOf returns what is asked of a name, which is n where it is served here; types are those of the flags.
+// compareNameOf returns what to ask for at a name. n is the name's state here, or nil; types are those of the flags.
 func compareNameOf(name string, n *records.NameState, types []string) compareName {
 	of := compareName{name: name, types: types, chosen: n != nil && n.Members > 0}
 	if len(types) > 0 {
@@ -259,8 +260,8 @@ func compareNameOf(name string, n *records.NameState, types []string) compareNam
 	if n != nil {
 		for _, t := range n.Types {
 			switch {
-			case t == "SOA", t == "NS" && n.Name == n.Zone: // they name the server
-			case t == "CNAME" && n.Owner != nil && n.Answer != "": // a step on the way to addresses, of either kind
+			case t == "SOA", t == "NS" && n.Name == n.Zone: // they differ by server
+			case t == "CNAME" && n.Owner != nil && n.Answer != "": // a step towards addresses of either family
 			default:
 				of.types = append(of.types, t)
 			}
@@ -272,11 +273,12 @@ func compareNameOf(name string, n *records.NameState, types []string) compareNam
 	return of
 }
 
-// longestLine is how long a line of a file may be: 64 KiB of data, each octet of which may be written with four characters.
+// longestLine is the maximum length of a line in a --names file, in octets: 64 KiB of RDATA, with up to four
+// characters per octet.
 const longestLine = 1 << 19
 
-// firstWords returns the first word of each line of the file of --names, once each, less what begins with ; or #, and less the texts
-// in which operators note whose a name is.
+// firstWords returns the distinct first words of the lines of the --names file, without comments (;, #) and without
+// the TXT values in which operators record who owns a name.
 func firstWords(path string, in io.Reader) (all []string, err error) {
 	if path != source.Stdin {
 		file, err := os.Open(path)

@@ -18,36 +18,35 @@ import (
 )
 
 const (
-	// compareWorkers is how many questions are on their way at a time: enough for the rate at which a server far
-	// away is asked, and few for it.
+	// compareWorkers is the number of questions in flight: enough to reach the rate limit with a distant server, and
+	// no burden on it.
 	compareWorkers = 8
-	// mostUnanswered is after how many questions in a row without an answer the server counts as away.
+	// mostUnanswered is the number of consecutive unanswered questions after which the server counts as down.
 	mostUnanswered = 5
 )
 
-// compareRun is one run of compare.
 type compareRun struct {
 	reader  reader
-	world   *world // nil for a server
+	world   *world // nil if the reader is a server
 	other   *dnsServer
-	clients []*inspect.Place // nil is nobody
-	named   bool             // the clients are those of the flags
+	clients []*inspect.Place // a nil element asks without a client subnet
+	named   bool             // the clients come from flags
 	names   []compareName
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	found    *inspect.Comparison
 	trees    map[string]*records.Tree
-	nowhere  map[string]bool // the names that exist on neither side
-	silent   int             // questions in a row without an answer
+	nowhere  map[string]bool // names that exist on neither side
+	silent   int             // consecutive unanswered questions
 	asked    int
 	expected int
 }
 
-// compareName is one name that is asked for.
+// compareName is one name to ask for.
 type compareName struct {
 	name  string
 	types []string
-	// chosen is true if members are chosen from here, by client.
+	// chosen is true if our answer depends on the client.
 	chosen bool
 }
 
@@ -55,8 +54,8 @@ func newDNSServer(addr string, perSecond float64) *dnsServer {
 	return &dnsServer{addr: addr, limiter: rate.NewLimiter(rate.Limit(perSecond), 1), recurse: true}
 }
 
-// do asks everything, and returns what differs. With an error it returns what has been found before, which tells why it ended; nil if
-// there was no answer at all.
+// do asks every question and returns the differences. With an error it returns what was found before it, or nil if
+// nothing was answered.
 func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, error) {
 	p.begin("asking " + r.other.addr)
 	r.trees, r.nowhere = make(map[string]*records.Tree), make(map[string]bool)
@@ -89,7 +88,7 @@ func (r *compareRun) do(ctx context.Context, p *progress) (*inspect.Comparison, 
 	return r.found, err
 }
 
-// tellNowhere warns of names that exist on neither side: a name that is misspelt is the same on both.
+// tellNowhere warns of names that exist on neither side: a misspelt name compares as equal.
 func (r *compareRun) tellNowhere(ctx context.Context, p *progress) {
 	names := slices.Sorted(maps.Keys(r.nowhere))
 	switch n := len(names); n {
@@ -101,7 +100,8 @@ func (r *compareRun) tellNowhere(ctx context.Context, p *progress) {
 	}
 }
 
-// clientsFor returns the clients that a name is asked for in any case.
+// clientsFor returns the clients to start with: all of them, or the first if our answer does not depend on the
+// client.
 func (r *compareRun) clientsFor(n *compareName) []*inspect.Place {
 	if n.chosen || r.named {
 		return r.clients
@@ -109,7 +109,8 @@ func (r *compareRun) clientsFor(n *compareName) []*inspect.Place {
 	return r.clients[:1]
 }
 
-// name asks for one name and type: for all clients, or for one where nothing depends on the client.
+// name asks for one name and type, from the clients of clientsFor; from all clients if the other server's answer
+// depends on the client.
 func (r *compareRun) name(ctx context.Context, n *compareName, rtype string, p *progress) error {
 	clients := r.clientsFor(n)
 	for i := 0; i < len(clients); i++ {
@@ -117,7 +118,7 @@ func (r *compareRun) name(ctx context.Context, n *compareName, rtype string, p *
 		if err != nil {
 			return err
 		}
-		if depends && len(clients) < len(r.clients) { // on the other side
+		if depends && len(clients) < len(r.clients) { // the other server's answer does
 			clients = r.clients
 			r.mu.Lock()
 			r.expected += len(clients) - 1
@@ -127,7 +128,7 @@ func (r *compareRun) name(ctx context.Context, n *compareName, rtype string, p *
 	return nil
 }
 
-// one asks one question, and reports whether the other server's answer depends on the client.
+// one asks one question and reports whether the other server's answer depends on the client.
 func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *inspect.Place, p *progress) (depends bool, err error) {
 	name := cmp.Or(n.name, ".")
 	q := dnsQuestion{name: name}
@@ -163,7 +164,7 @@ func (r *compareRun) one(ctx context.Context, n *compareName, rtype string, of *
 	return subnet != nil && subnet.SourceScope > 0, nil
 }
 
-// unanswered counts a question without an answer; the error is that of a server that is away.
+// unanswered counts an unanswered question. It returns an error once the server counts as down.
 func (r *compareRun) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -184,13 +185,13 @@ func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspe
 	if err != nil {
 		return nil, err
 	}
-	if x == nil { // the name lies in no zone of ours
+	if x == nil { // the name is in none of our zones
 		x = &records.Explanation{
 			Name: q.Name, Type: q.Type, Rcode: dns.RcodeToString[dns.RcodeRefused],
 			Steps: []records.Step{{Name: q.Name, Type: q.Type, Found: records.FoundNothing, Ends: "the name is in no zone served here"}},
 		}
 	}
-	var failed error // of what the comparison asks for
+	var failed error // set by the callbacks
 	c := inspect.CompareReply(x, &inspect.Here{
 		Tree: func(name string) *records.Tree {
 			t, err := r.tree(ctx, name)
@@ -206,12 +207,12 @@ func (r *compareRun) judge(ctx context.Context, q inspect.Question, reply *inspe
 	return c, failed
 }
 
-// explain returns our answer; nil if the name lies in no zone of ours.
+// explain returns our answer, or nil if the name is in none of our zones.
 func (r *compareRun) explain(ctx context.Context, q inspect.Question) (*records.Explanation, error) {
 	return found(r.reader.Explain(ctx, q))
 }
 
-// found returns nil for what does not exist.
+// found returns nil in place of a NotFound error.
 func found[T any](one *T, err error) (*T, error) {
 	if of, ok := inspect.IsRequest(err); ok && of.NotFound {
 		return nil, nil
@@ -219,7 +220,7 @@ func found[T any](one *T, err error) (*T, error) {
 	return one, err
 }
 
-// tree returns what a name is made of, which is asked once; nil for nothing.
+// tree returns the tree of a name, cached; nil if there is none.
 func (r *compareRun) tree(ctx context.Context, name string) (*records.Tree, error) {
 	r.mu.Lock()
 	t, ok := r.trees[name]

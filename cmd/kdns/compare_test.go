@@ -15,8 +15,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// otherZone is what another server has of the examples' zone: one host as here, one for everybody alike, one that is
-// not here, and two less.
+// otherZone is the other server's version of the examples' zone: one host is the same, one has the same answer for
+// all clients, one is not served here, and two are missing.
 const otherZone = `k.example.com. 300 SOA ns1.k.example.com. hostmaster.k.example.com. 7 7200 1800 86400 60
 k.example.com. 300 NS ns1.k.example.com.
 ns1.k.example.com. 300 A 127.0.0.1
@@ -27,7 +27,7 @@ lb.k.example.com. 300 A 192.0.2.10
 lb.k.example.com. 300 A 192.0.2.11
 `
 
-// TestCompareKnot compares the examples with a server that knows nothing of clients.
+// TestCompareKnot compares the examples with a server that ignores the client.
 func TestCompareKnot(t *testing.T) {
 	inRoot(t)
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
@@ -57,7 +57,7 @@ func TestCompareKnot(t *testing.T) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
 	}
-	// shop and checked are chosen by client, of which there are three; status and ns1 are not.
+	// shop and checked are chosen by client, and there are three clients; status and ns1 are not.
 	if found.Asked != 8 || found.Same != 4 || !found.Blind {
 		t.Errorf("found %+v", found)
 	}
@@ -72,7 +72,7 @@ func TestCompareKnot(t *testing.T) {
 		!strings.Contains(text, "lb.k.example.com A: does not exist here, for 10.89.100.0/24 (IE, GEO-EU), 10.89.200.7/32 (US, GEO-NA)") {
 		t.Errorf("names of a file: %s", text)
 	}
-	// Names of neither are refused by both.
+	// Both servers refuse names outside their zones.
 	for _, c := range []struct {
 		names  []string
 		warned string
@@ -93,7 +93,7 @@ func TestCompareKnot(t *testing.T) {
 	}
 }
 
-// TestCompareNothing: where nothing is asked, nobody says that all is the same.
+// TestCompareNothing: a comparison without questions is an error.
 func TestCompareNothing(t *testing.T) {
 	inRoot(t)
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone})
@@ -125,8 +125,7 @@ func TestCompareNothing(t *testing.T) {
 	}
 }
 
-// TestCompareServer: with the console of a server, the answers are those of the manifests; a console with too much to do
-// is asked again.
+// TestCompareServer: a console gives the same comparison as the manifests; a busy console is asked again.
 func TestCompareServer(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
@@ -145,10 +144,10 @@ func TestCompareServer(t *testing.T) {
 	}
 }
 
-// TestCompareOdd: servers that do not answer, or answer oddly, and command lines that are wrong.
+// TestCompareOdd: silent and misbehaving servers, and wrong command lines.
 func TestCompareOdd(t *testing.T) {
 	inRoot(t)
-	// It answers without EDNS alone, and cuts short what comes over UDP; nothing listens over TCP.
+	// The server answers only without EDNS and truncates over UDP; nothing listens on TCP.
 	addr := answering(t, func(q, m *dns.Msg) {
 		if m.Truncated = q.IsEdns0() == nil; !m.Truncated {
 			m.Rcode = dns.RcodeFormatError
@@ -177,8 +176,7 @@ func TestCompareOdd(t *testing.T) {
 	}
 }
 
-// TestCompareOddNames: a name with a slash or a space is compared as any other, and what is no name in a file is left
-// out.
+// TestCompareOddNames: names with a slash or a space are compared; lines of a file that are not names are skipped.
 func TestCompareOddNames(t *testing.T) {
 	dir := t.TempDir()
 	zone := writeFile(t, dir+"/zone.yaml", manifests(t, "zone dns/z k.example.com. delegate=*/*\nrecord dns/r0 0/25 in=z A 192.0.2.9\n"+
@@ -194,7 +192,7 @@ func TestCompareOddNames(t *testing.T) {
 		"of a file", 0, `!skipping a name: name: "http://x" is not a domain name`, "1 answer of "+addr+" compared: 1 the same")
 }
 
-// TestCompareNoAnswers: what is no answer to the question counts as none, and the error says what has come.
+// TestCompareNoAnswers: a reply that does not match its question counts as no answer, and the error describes it.
 func TestCompareNoAnswers(t *testing.T) {
 	inRoot(t)
 	for name, change := range map[string]func(m *dns.Msg){
@@ -209,14 +207,14 @@ func TestCompareNoAnswers(t *testing.T) {
 	} {
 		addr, why := answering(t, func(_, m *dns.Msg) { change(m) }), "!the reply does not answer the question"
 		if name == "another message" {
-			why = "" // nobody waits for it
+			why = "" // reported as a timeout
 		}
 		kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, name, 3,
 			"!no answer from "+addr, why)
 	}
 }
 
-// answering starts a server over UDP whose answers are changed.
+// answering starts a UDP server whose replies change edits.
 func answering(t *testing.T, change func(q, m *dns.Msg)) (addr string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -237,7 +235,7 @@ func answering(t *testing.T, change func(q, m *dns.Msg)) (addr string) {
 	return conn.LocalAddr().String()
 }
 
-// TestCompareAlias: a host whose address is a hostname is asked for addresses of both kinds.
+// TestCompareAlias: a host whose address is a hostname is asked for both A and AAAA.
 func TestCompareAlias(t *testing.T) {
 	file := writeFile(t, t.TempDir()+"/alias.yaml", manifests(t, "gateway dns/g host=a.k.example.com addr=lb.example.net\npolicy dns/g"))
 	addr := startKnot(t, "", map[string]string{"k.example.com.": otherZone + "a.k.example.com. 60 AAAA 2001:db8::1\n"})
@@ -245,8 +243,8 @@ func TestCompareAlias(t *testing.T) {
 		"a.k.example.com A: no data there", "a.k.example.com AAAA: other data", "lb.example.net", "2 answers of "+addr)
 }
 
-// TestBugB3Compare: asked are all names that objects want, those too that they do not get, and none of the texts in which operators note
-// whose a name is, in manifests, on a server and in the transfer of another server.
+// TestBugB3Compare: compare asks for all names that objects want, including those that they did not get, but not for
+// ownership TXT records, with manifests, with a server and with another server's zone transfer.
 func TestBugB3Compare(t *testing.T) {
 	const heritage = `"heritage=external-dns,external-dns/owner=one"`
 	file := writeFile(t, t.TempDir()+"/records.yaml", manifests(t, `dnsrecord shop/r root=simple.k.example.com served=k.example.com

@@ -9,10 +9,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// pathFlags are the flags whose values are files, which the shell completes.
+// pathFlags are the flags whose values are file paths, for shell completion.
 var pathFlags = []string{"filename", "corefile", "geoip", "nets", "token-file", "names", "against"}
 
-// completeValues lets a shell complete the values of flags of a command and those below it.
+// completeValues registers shell completion for the flag values of c and its subcommands.
 func completeValues(c *cobra.Command) {
 	types := []string{"A", "AAAA", "CNAME", "TXT", "NS", "SOA", "MX", "SRV", "CAA", "HTTPS"}
 	values := map[string][]string{"output": outputs, "type": types, "types": types, "state": inspect.TargetStates}
@@ -20,7 +20,7 @@ func completeValues(c *cobra.Command) {
 		values["state"] = inspect.NameStates
 	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if !slices.Contains(pathFlags, f.Name) { // it fails for a flag that there is not, or the second time
+		if !slices.Contains(pathFlags, f.Name) { // registering fails for unknown flags and for duplicates
 			_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(values[f.Name], cobra.ShellCompDirectiveNoFileComp))
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// called runs the program by another name.
+// called runs the program under another name.
 func called(t *testing.T, name string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -14,7 +14,8 @@ func called(t *testing.T, name string, args ...string) result {
 	return result{code, out.String(), errs.String()}
 }
 
-// TestPlugin: as a plugin of kubectl it says so, leaves kubectl's own completion alone, and completes its command lines for it.
+// TestPlugin: as a kubectl plugin, the program uses that name in its help, leaves completion scripts to kubectl and
+// completes its own command lines.
 func TestPlugin(t *testing.T) {
 	inRoot(t)
 	const plugin = "/usr/bin/kubectl-kdns"
@@ -39,12 +40,12 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// TestCompleteValues: values that are known are offered, and no files but where a file is meant.
+// TestCompleteValues: known values are offered, and files only for path flags.
 func TestCompleteValues(t *testing.T) {
 	const noFiles, files, types = ":4", ":0", "A AAAA CNAME TXT NS SOA MX SRV CAA HTTPS "
 	for _, c := range []struct {
 		args string // the last word is completed; _ is an empty one
-		want string // what is offered, and the directive
+		want string // offered values, and the directive
 	}{
 		{"list zones -o _", "table json yaml " + noFiles},
 		{"list zones --output _", "table json yaml " + noFiles},

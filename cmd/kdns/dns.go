@@ -18,34 +18,32 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/console"
 )
 
-// dnsTimeout is how long one question waits for its answer, as dig has it or less: authoritative servers
-// answer at once. Tests have another.
+// dnsTimeout is the timeout of one try; authoritative servers answer at once. Tests change it.
 var dnsTimeout = 2 * time.Second
 
 const (
-	// dnsTries is how often a question is sent: one packet in a hundred that is lost is usual, three in a row are not.
+	// dnsTries is how often a question is sent: 1 % packet loss is common, three losses in a row are not.
 	dnsTries = 3
-	// dnsBuffer is the largest UDP reply (DNS flag day 2020).
+	// dnsBuffer is the largest UDP reply in octets (DNS flag day 2020).
 	dnsBuffer = 1232
 	dnsPort   = "53"
 )
 
-// dnsServer is a DNS server that is asked. Any number of goroutines may use one.
+// dnsServer is a DNS server to ask. It is safe for concurrent use.
 type dnsServer struct {
 	addr    string // address:port
 	limiter *rate.Limiter
 	recurse bool
 }
 
-// dnsQuestion is one question.
 type dnsQuestion struct {
 	name   string
 	rtype  uint16
-	subnet netip.Prefix // of the client; not valid for none
+	subnet netip.Prefix // client subnet; the zero Prefix for none
 	tcp    bool
 }
 
-// parseServer reads ADDRESS, ADDRESS:PORT, NAME or NAME:PORT. A name is looked up.
+// parseServer resolves ADDRESS, ADDRESS:PORT, NAME or NAME:PORT to address:port.
 func parseServer(ctx context.Context, text string) (string, error) {
 	host, port := text, dnsPort
 	if _, err := netip.ParseAddr(text); err != nil {
@@ -69,7 +67,7 @@ func parseServer(ctx context.Context, text string) (string, error) {
 	return net.JoinHostPort(addrs[0], port), nil
 }
 
-// ask sends a question until there is an answer: over UDP, and where that is cut short over TCP.
+// ask returns the answer to q: over UDP, or over TCP if the UDP reply is truncated.
 func (s *dnsServer) ask(ctx context.Context, q dnsQuestion) (*dns.Msg, error) {
 	m := new(dns.Msg)
 	m.SetQuestion(dns.Fqdn(q.name), q.rtype)
@@ -84,7 +82,7 @@ func (s *dnsServer) ask(ctx context.Context, q dnsQuestion) (*dns.Msg, error) {
 	}
 	r, err := s.send(ctx, m, transport)
 	if err == nil && (r.Rcode == dns.RcodeFormatError || r.Rcode == dns.RcodeNotImplemented) {
-		m.Extra = nil // it knows nothing of EDNS (RFC 6891 §7)
+		m.Extra = nil // no EDNS support (RFC 6891 §7)
 		r, err = s.send(ctx, m, transport)
 	}
 	if err == nil && r.Truncated && !q.tcp {
@@ -93,7 +91,7 @@ func (s *dnsServer) ask(ctx context.Context, q dnsQuestion) (*dns.Msg, error) {
 	return r, err
 }
 
-// send sends a message, again if nothing comes back.
+// send sends m up to dnsTries times.
 func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
 	var last error
 	for range dnsTries {
@@ -120,8 +118,8 @@ func (s *dnsServer) send(ctx context.Context, m *dns.Msg, transport string) (*dn
 	return nil, fmt.Errorf("no answer from %s over %s: %w", s.addr, strings.ToUpper(transport), console.Cause(last))
 }
 
-// exchange sends a message once, and waits for what comes back. When ctx ends, so does it: whoever interrupts a command is told
-// what was found before, and does not wait for a server that is silent.
+// exchange sends m once and returns the reply. It returns as soon as ctx ends, so that an interrupted command does
+// not wait for a silent server.
 func (s *dnsServer) exchange(ctx context.Context, m *dns.Msg, transport string) (*dns.Msg, error) {
 	c := dns.Client{Net: transport, Timeout: dnsTimeout, UDPSize: dnsBuffer}
 	conn, err := c.DialContext(ctx, s.addr)
@@ -135,7 +133,7 @@ func (s *dnsServer) exchange(ctx context.Context, m *dns.Msg, transport string) 
 	return r, err
 }
 
-// answers reports whether r is an answer to q (RFC 5452 §9.1). Those that understood nothing may leave the question out.
+// answers reports whether r answers q (RFC 5452 §9.1). A server that could not parse q may omit the question.
 func answers(r, q *dns.Msg) bool {
 	if !r.Response || r.Opcode != q.Opcode {
 		return false
@@ -147,26 +145,27 @@ func answers(r, q *dns.Msg) bool {
 	return len(r.Question) == 1 && strings.EqualFold(a.Name, b.Name) && a.Qtype == b.Qtype && a.Qclass == b.Qclass
 }
 
-// rcodeText returns the name of an rcode, or its number.
+// rcodeText returns the name of an rcode, or its number if it has none.
 func rcodeText(rcode int) string {
 	return cmp.Or(dns.RcodeToString[rcode], fmt.Sprintf("RCODE%d", rcode))
 }
 
-// noRoute reports whether nothing can be sent to an address from here, as to one of IPv6 without a network for it.
+// noRoute reports whether err means that this machine has no route to the address, such as an IPv6 address without
+// IPv6.
 func noRoute(err error) bool {
 	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL) ||
 		errors.Is(err, syscall.EACCES)
 }
 
-// The lengths that client subnets are cut to, so that a network stands for no one person (RFC 7871
-// §11.1); an address that somebody names is sent as it is.
+// Prefix lengths that client subnets are cut to, so that no prefix identifies a person (RFC 7871 §11.1). An address
+// given in full is sent in full.
 const (
 	subnetV4 = 24
 	subnetV6 = 56
 )
 
-// subnetOption returns the option that says where a client is: the first network of the usual length in it, or
-// all of it where it is smaller.
+// subnetOption returns the client subnet option for p: its first network of the usual length, or p itself if it is
+// smaller.
 func subnetOption(p netip.Prefix) *dns.EDNS0_SUBNET {
 	o := &dns.EDNS0_SUBNET{
 		Code: dns.EDNS0SUBNET, Family: 1, SourceNetmask: uint8(max(p.Bits(), subnetV4)),
@@ -178,7 +177,7 @@ func subnetOption(p netip.Prefix) *dns.EDNS0_SUBNET {
 	return o
 }
 
-// subnetOf returns the client subnet of a reply; nil for none.
+// subnetOf returns the client subnet option of a reply, or nil.
 func subnetOf(r *dns.Msg) *dns.EDNS0_SUBNET {
 	if opt := r.IsEdns0(); opt != nil {
 		for _, o := range opt.Option {

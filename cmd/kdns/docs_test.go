@@ -16,7 +16,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// commandLine returns what a text says to kdns, and whether it does: as a program, or as a plugin of kubectl.
+// commandLine returns the arguments of a kdns or kubectl kdns command; ok is false for other commands.
 func commandLine(c doctest.Command) (args []string, ok bool) {
 	switch {
 	case c.Program() == "kdns", c.Program() == "kubectl-kdns":
@@ -27,8 +27,8 @@ func commandLine(c doctest.Command) (args []string, ok bool) {
 	return nil, false
 }
 
-// lineFault tells what the program would find wrong with a command line before it does anything, nil for nothing. In prose a command may be
-// named without its arguments.
+// lineFault returns the error that the program would report for a command line before it does any work, or nil.
+// Inline in prose, a command may omit its arguments.
 func lineFault(args []string, inline bool) error {
 	o := new(options)
 	root := newRootOf(false, o)
@@ -61,7 +61,7 @@ func lineFault(args []string, inline bool) error {
 	return c.ValidateArgs(c.Flags().Args())
 }
 
-// TestDocsCommandLines: the command lines of all texts are those of this program.
+// TestDocsCommandLines: the command lines in all texts are valid.
 func TestDocsCommandLines(t *testing.T) {
 	inRoot(t)
 	commands, err := doctest.All(".")
@@ -82,7 +82,7 @@ func TestDocsCommandLines(t *testing.T) {
 	}
 }
 
-// TestDocsCommandLinesBite: wrong lines are found.
+// TestDocsCommandLinesBite: wrong command lines are reported.
 func TestDocsCommandLinesBite(t *testing.T) {
 	for line, want := range map[string]string{
 		"bin/kdns explain a.example --from 192.0.2.1": "",
@@ -119,7 +119,7 @@ func TestDocsCommandLinesBite(t *testing.T) {
 	}
 }
 
-// TestDocsHaveAllCommands: docs/kdns.md has each command, and no flags but those that there are.
+// TestDocsHaveAllCommands: docs/kdns.md has every command, and only existing flags.
 func TestDocsHaveAllCommands(t *testing.T) {
 	inRoot(t)
 	const file = "docs/kdns.md"
@@ -143,7 +143,7 @@ func TestDocsHaveAllCommands(t *testing.T) {
 	for line := range strings.Lines(said) {
 		if first, _, _ := strings.Cut(strings.TrimSpace(line), " "); !strings.HasPrefix(first, "-") &&
 			!slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name+" ", first+" ") }) {
-			continue // of another program
+			continue // another program's flag
 		}
 		for _, m := range regexp.MustCompile(`(?:^|[ \[])(--[a-z-]+)`).FindAllStringSubmatch(line, -1) {
 			if !flags[m[1]] {
@@ -153,7 +153,7 @@ func TestDocsHaveAllCommands(t *testing.T) {
 	}
 }
 
-// TestDocsShow: what docs/kdns.md shows of a terminal comes of the commands. The other server of compare is Knot.
+// TestDocsShow: the terminal output in docs/kdns.md is what the commands print. The other server of compare is Knot.
 func TestDocsShow(t *testing.T) {
 	inRoot(t)
 	const file, other = "docs/kdns.md", "192.0.2.1"
@@ -178,7 +178,7 @@ func TestDocsShow(t *testing.T) {
 	}
 }
 
-// known returns the commands below one that do something, and the flags of all.
+// known returns the runnable commands below c, and the flags of all of them.
 func known(c *cobra.Command) (names []string, flags map[string]bool) {
 	flags = make(map[string]bool)
 	for _, set := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {

@@ -39,7 +39,7 @@ The exit code is 1 if the answer is NXDOMAIN or another error.`,
 	return c
 }
 
-// explain asks a question, and names those that are near a name that does not exist.
+// explain asks a question, and suggests similar names if the name does not exist.
 func (o *options) explain(c *cobra.Command, q inspect.Question, p *progress) (*outcome, error) {
 	r, _, lacks, err := o.look(c, p)
 	if err != nil {
@@ -60,11 +60,11 @@ func (o *options) explain(c *cobra.Command, q inspect.Question, p *progress) (*o
 	return &outcome{x, func() string { return inspect.ExplanationText(x) }, x.Rcode != "NOERROR"}, lacks
 }
 
-// nearNames says which names are near one that does not exist, as a part of a sentence; "" for none.
+// nearNames returns a clause with names similar to one that does not exist; "" for none.
 func nearNames(ctx context.Context, r reader, name string) string {
 	page, err := r.Names(ctx, inspect.Filter{Near: name, Limit: mostNear})
 	if err != nil || len(page.Names) == 0 {
-		return "" // a server may not know them
+		return "" // an older server may not know Near
 	}
 	var names []string
 	for i := range page.Names {

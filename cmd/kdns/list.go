@@ -66,7 +66,7 @@ func listNames(o *options) *cobra.Command {
 	return c
 }
 
-// allNames reads page after page.
+// allNames reads all pages.
 func allNames(ctx context.Context, r reader, f inspect.Filter) (all []records.NameState, err error) {
 	all = []records.NameState{}
 	f.Limit = inspect.MaxPage
@@ -89,7 +89,7 @@ func nameRows(all []records.NameState, near string) string {
 			owner = inspect.ObjectText(*n.Owner)
 		}
 		types, answer := strings.Join(n.Types, ","), cmp.Or(n.Answer, "records")
-		if types == "" { // unserved
+		if types == "" { // not served
 			types, answer = "-", "-"
 		}
 		return strings.Join([]string{n.Name, types, answer, inspect.HealthText(n), owner}, "\t")
@@ -123,7 +123,7 @@ func targetRows(page *inspect.TargetPage) string {
 	}) + andMore(page.More, ": limit the list with --state or PART")
 }
 
-// andMore says how many entries a list has besides; nothing for none.
+// andMore returns how many entries a list leaves out; "" for 0.
 func andMore(more int, what string) string {
 	if more == 0 {
 		return ""

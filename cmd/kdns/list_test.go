@@ -12,7 +12,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// TestZonesCountNames: of each zone as many names are counted as are listed.
+// TestZonesCountNames: the name count of each zone is the number of names listed.
 func TestZonesCountNames(t *testing.T) {
 	inRoot(t)
 	zones := kdns(t, "", "list", "zones", example)
@@ -29,7 +29,7 @@ func TestZonesCountNames(t *testing.T) {
 	}
 }
 
-// TestMoreConflicts: what a list has besides is told of conflicts and of objects, each by itself.
+// TestMoreConflicts: conflicts and objects each say how many entries are left out.
 func TestMoreConflicts(t *testing.T) {
 	const names, objects = "NAME           WANTED BY      WHY NOT\na.example.com  DNSPolicy n/a  w\n",
 		"\nOBJECT         SERVED   REASON  WHY\nDNSPolicy n/a  in part  R       w\n"
@@ -55,8 +55,8 @@ func TestMoreConflicts(t *testing.T) {
 	}
 }
 
-// TestGeoFlags: where clients are is found in what the flags name, and not in what the Corefile does; their help says so, and
-// docs/kdns.md which list has which flag.
+// TestGeoFlags: --geoip and --nets take precedence over the Corefile; their help says so, and docs/kdns.md says which
+// list has which flag.
 func TestGeoFlags(t *testing.T) {
 	inRoot(t)
 	dir := t.TempDir()

@@ -16,18 +16,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// liveRate is how many questions a second check --live sends at the most: to servers of others.
+// liveRate is the maximum number of questions per second that check --live sends: the servers belong to others.
 const liveRate = 50
 
-// Bounds of what is asked, whatever others say: names of servers, of which 13 are many, addresses of all of them, and
-// addresses at which one server of the parent is looked for.
+// Limits on what other servers can make us ask: server names (13 are already many), their addresses in all, and
+// addresses tried per parent server.
 const (
 	mostNames   = 32
 	mostServers = 64
 	mostTried   = 16
 )
 
-// living are the flags of check --live.
+// living holds the flags of check --live.
 type living struct {
 	zone     string
 	parents  []string
@@ -35,16 +35,16 @@ type living struct {
 	port     uint16
 }
 
-// liveCheck asks the world for one zone.
+// liveCheck checks one zone's delegation.
 type liveCheck struct {
 	*living
 	reader  reader
 	limiter *rate.Limiter
-	// resolvers are asked in turn; empty where there are none.
+	// resolvers are tried in turn; empty if there are none.
 	resolvers []*dnsServer
 }
 
-// findings compares a zone's delegation with what the reader says of it.
+// findings compares a zone's delegation with what r serves.
 func (l *living) findings(ctx context.Context, r reader, p *progress) ([]inspect.Finding, error) {
 	c := &liveCheck{living: l, reader: r, limiter: rate.NewLimiter(liveRate, 1)}
 	zone, err := inspect.ParseName(l.zone)
@@ -69,7 +69,7 @@ func (l *living) findings(ctx context.Context, r reader, p *progress) ([]inspect
 	return d.Check(), nil
 }
 
-// atOnce does n things, some of them at a time.
+// atOnce calls do for 0 to n-1, several at a time.
 func atOnce(n int, do func(int)) {
 	var group errgroup.Group
 	group.SetLimit(compareWorkers)
@@ -79,7 +79,7 @@ func atOnce(n int, do func(int)) {
 	_ = group.Wait()
 }
 
-// findResolver takes the resolver of the flags, or the system's.
+// findResolver sets the resolver of the flags, or the system's.
 func (c *liveCheck) findResolver(ctx context.Context, _ *inspect.Delegation) error {
 	var addrs []string
 	if c.resolver != "" {
@@ -99,8 +99,7 @@ func (c *liveCheck) findResolver(ctx context.Context, _ *inspect.Delegation) err
 	return nil
 }
 
-// resolve asks the resolvers, one after the other until one answers. What is neither data nor that there are none
-// is an error.
+// resolve asks the resolvers in turn until one answers. An rcode other than NOERROR or NXDOMAIN is an error.
 func (c *liveCheck) resolve(ctx context.Context, name string, rtype uint16) (r *dns.Msg, err error) {
 	err = errors.New("no resolver to look names up with; set --resolver SERVER")
 	for _, s := range c.resolvers {
@@ -115,7 +114,7 @@ func (c *liveCheck) resolve(ctx context.Context, name string, rtype uint16) (r *
 	return nil, err
 }
 
-// ours takes the NS records of the zone, and the addresses of those in it, as they are served here.
+// ours records the zone's NS records as served here, and the addresses of those inside the zone.
 func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
 	if _, err := c.reader.Names(ctx, inspect.Filter{Zone: d.Zone, Limit: 1}); err != nil {
 		return failed(fmt.Errorf("--live: %w", err))
@@ -147,7 +146,7 @@ func (c *liveCheck) ours(ctx context.Context, d *inspect.Delegation) error {
 	return nil
 }
 
-// askParents asks the servers of the parent that the flags name, or those that the resolver knows.
+// askParents asks the parent's servers: those of the flags, or those that the resolver finds.
 func (c *liveCheck) askParents(ctx context.Context, d *inspect.Delegation) error {
 	if d.Zone == "." {
 		return errors.New("--live: the root has no parent")
@@ -171,13 +170,13 @@ func (c *liveCheck) askParents(ctx context.Context, d *inspect.Delegation) error
 	return ctx.Err()
 }
 
-// namedServer is a server, with what people call it, and its addresses with a port.
+// namedServer is a server: a name for people, and its addresses with ports.
 type namedServer struct {
 	name  string
 	addrs []string
 }
 
-// parentOf returns the servers of the zone above.
+// parentOf returns the servers of the parent zone.
 func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServer, err error) {
 	for off, end := dns.NextLabel(zone, 0); ; off, end = dns.NextLabel(zone, off) {
 		above := "."
@@ -211,13 +210,13 @@ func (c *liveCheck) parentOf(ctx context.Context, zone string) (all []namedServe
 	}
 }
 
-// address is what was found of a name.
+// address is the result of looking up a name.
 type address struct {
 	addrs []netip.Addr // IPv4 first
-	err   error        // nil if it is known that these are all
+	err   error        // nil if addrs is complete
 }
 
-// lookup asks the resolvers for the addresses of names.
+// lookup resolves the addresses of names.
 func (c *liveCheck) lookup(ctx context.Context, names []string) map[string]address {
 	all := make([]address, min(len(names), mostNames))
 	atOnce(len(all), func(i int) {
@@ -237,7 +236,7 @@ func (c *liveCheck) lookup(ctx context.Context, names []string) map[string]addre
 	return found
 }
 
-// askServers asks each name server that the parent or the zone names.
+// askServers asks each name server that the parent or the zone lists.
 func (c *liveCheck) askServers(ctx context.Context, d *inspect.Delegation) error {
 	names := slices.Clone(d.NS)
 	for i := range d.Parents {

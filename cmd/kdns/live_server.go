@@ -14,7 +14,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// askParent asks one server of the parent for the delegation, at the first of its addresses that answers.
+// askParent asks one parent server for the delegation, at its first address that answers.
 func (c *liveCheck) askParent(ctx context.Context, zone string, of namedServer) inspect.ParentReply {
 	p := inspect.ParentReply{Server: of.name, Glue: make(map[string][]netip.Addr), NoRoute: true}
 	var server *dnsServer
@@ -78,7 +78,7 @@ func (c *liveCheck) askServer(ctx context.Context, zone string, s *inspect.Serve
 	s.Keys = recordsOf[*dns.DNSKEY](r.Answer, zone)
 }
 
-// recordsOf returns the records of one kind that a name has.
+// recordsOf returns the records of type T at name.
 func recordsOf[T dns.RR](rrs []dns.RR, name string) (all []T) {
 	for _, rr := range rrs {
 		if one, ok := rr.(T); ok && strings.EqualFold(rr.Header().Name, name) {
@@ -88,7 +88,7 @@ func recordsOf[T dns.RR](rrs []dns.RR, name string) (all []T) {
 	return all
 }
 
-// nsOf returns the name servers of a zone, in lower case and in order.
+// nsOf returns the name servers of a zone, in lower case, sorted.
 func nsOf(rrs []dns.RR, zone string) (names []string) {
 	for _, ns := range recordsOf[*dns.NS](rrs, zone) {
 		names = append(names, strings.ToLower(ns.Ns))
@@ -97,7 +97,7 @@ func nsOf(rrs []dns.RR, zone string) (names []string) {
 	return slices.Compact(names)
 }
 
-// addrsOf returns the addresses in records.
+// addrsOf returns the addresses in A and AAAA records.
 func addrsOf(rrs []dns.RR) (all []netip.Addr) {
 	for _, rr := range rrs {
 		var ip net.IP

@@ -12,7 +12,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// startKnot starts Knot over zone files, by origin. more are lines for each zone.
+// startKnot starts Knot with zone files, keyed by origin. more is added to each zone's configuration.
 func startKnot(t *testing.T, more string, zones map[string]string) (addr string) {
 	t.Helper()
 	dir, config := t.TempDir(), ""
@@ -30,7 +30,7 @@ func startKnot(t *testing.T, more string, zones map[string]string) (addr string)
 	return addr
 }
 
-// waitForAnswer waits until a server has a zone.
+// waitForAnswer waits until a server has loaded a zone.
 func waitForAnswer(t *testing.T, addr, zone string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
@@ -46,7 +46,7 @@ func waitForAnswer(t *testing.T, addr, zone string) {
 	}
 }
 
-// signing are the sections and lines of Knot's configuration that sign a zone.
+// signing is the part of Knot's configuration that signs a zone.
 const signing = `policy:
   - id: ours
     algorithm: ecdsap256sha256
@@ -67,7 +67,7 @@ ns.example.com. 300 A 127.0.0.1
 `
 )
 
-// TestLive compares a zone with real servers of its parent and its own: delegated as it should be, and not.
+// TestLive checks a zone with real parent and child servers, delegated correctly and incorrectly.
 func TestLive(t *testing.T) {
 	dir := t.TempDir()
 	corefile := writeFile(t, dir+"/Corefile",
@@ -102,7 +102,7 @@ func TestLive(t *testing.T) {
 			parent, "--port", port)
 		got.expect(t, c.name, c.code, c.want...)
 	}
-	// The parent's servers as a resolver knows them.
+	// The parent's servers as seen by a resolver.
 	resolver := startKnot(t, "", map[string]string{"example.com.": parentZone})
 	kdns(t, "", "check", "--live", "k.example.com", "--corefile", corefile, "--resolver", resolver, "--port", port).expect(t,
 		"with a resolver", 1, "the parent's server ns.example.com: ")

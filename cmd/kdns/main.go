@@ -24,20 +24,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/near"
 )
 
-// The exit codes.
+// Exit codes.
 const (
 	exitFine   = 0
-	exitFound  = 1 // there is something to look at: faults, differences, a name that does not exist
-	exitUsage  = 2 // the command line, or a question, is wrong
-	exitFailed = 3 // it could not be done: a file or a server could not be read
+	exitFound  = 1 // something needs attention: a fault, a difference, a name that does not exist
+	exitUsage  = 2 // the command line or a question is wrong
+	exitFailed = 3 // the work could not be done: a file or a server could not be read
 )
 
-// patience is how long a command that is interrupted may take to say what it has found.
+// patience is how long an interrupted command may take to print what it has found.
 const patience = time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() { // what waits for its input looks at no context
+	context.AfterFunc(ctx, func() { // reading stdin ignores the context
 		time.Sleep(patience)
 		_, _ = fmt.Fprintln(os.Stderr, "interrupted")
 		os.Exit(exitFailed)
@@ -47,7 +47,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run is main with what it reads and writes; args begin with the name of the program.
+// run is main with its arguments and streams; args[0] is the program's name.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	plugin, completes := calledAs(args[0])
 	args = args[1:]
@@ -74,11 +74,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	return exitUsage
 }
 
-// withForm lets what is wrong with the arguments of a command come with how to write it, or where that is said.
+// withForm adds the usage of the command, or a pointer to its help, to an argument error.
 func withForm(c *cobra.Command, err error) error {
 	switch {
 	case strings.Contains(err.Error(), " --help"):
-	case c.HasSubCommands(): // it is nothing without one of them
+	case c.HasSubCommands(): // it needs a subcommand
 		word := ""
 		_, _ = fmt.Sscanf(err.Error(), "unknown command %q", &word)
 		return fmt.Errorf("%w; %ssee %s --help", err, instead(word, func(yield func(string) bool) {
@@ -101,10 +101,10 @@ func withForm(c *cobra.Command, err error) error {
 	return err
 }
 
-// fieldFlags are the flags in which what is wrong with a question stands, by its fields.
+// fieldFlags maps the field of a question to the flags that set it.
 var fieldFlags = map[string][]string{"zone": {"in"}, "state": {"state"}, "type": {"type", "types"}, "from": {"from"}}
 
-// withFlag lets what is wrong with a flag come with those that are near it, and where they are listed.
+// withFlag adds similar flags, and where to find all of them, to a flag error.
 func withFlag(c *cobra.Command, err error) error {
 	word := ""
 	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
@@ -116,10 +116,10 @@ func withFlag(c *cobra.Command, err error) error {
 	}), c.CommandPath())
 }
 
-// mostNear is how many words that are near one are named.
+// mostNear is the maximum number of suggestions.
 const mostNear = 3
 
-// instead says which words to write instead of one that is not known; "" for none.
+// instead suggests known words similar to word; "" for none.
 func instead(word string, known iter.Seq[string]) string {
 	found := near.Words(word, known, mostNear)
 	if len(found) == 0 {
@@ -128,25 +128,24 @@ func instead(word string, known iter.Seq[string]) string {
 	return "write " + strings.Join(found, " or ") + ", or "
 }
 
-// calledAs tells by the path of the program whether it is called as a plugin of kubectl, and whether to complete
-// the command line of that.
+// calledAs reports whether the program's path is that of a kubectl plugin, and whether that plugin's command line is
+// to be completed.
 func calledAs(path string) (plugin, completes bool) {
 	name := filepath.Base(path)
 	completes = strings.HasPrefix(name, "kubectl_complete-")
 	return completes || strings.HasPrefix(name, "kubectl-"), completes
 }
 
-// errFound ends a command that has found what it was asked to look for.
+// errFound ends a command with exitFound.
 var errFound = errors.New("found")
 
-// failedError ends a command that could not do its work.
+// failedError ends a command with exitFailed.
 type failedError struct{ err error }
 
 func (e *failedError) Error() string { return e.err.Error() }
 func (e *failedError) Unwrap() error { return e.err }
 
-// failed returns err as one that ends a command with exitFailed, but for a question that is wrong;
-// nil for nil.
+// failed wraps err so that the command ends with exitFailed, unless it is a *inspect.RequestError; nil for nil.
 func failed(err error) error {
 	if _, asked := inspect.IsRequest(err); asked || err == nil {
 		return err
@@ -154,10 +153,10 @@ func failed(err error) error {
 	return &failedError{err}
 }
 
-// newRoot returns the program, or the plugin of kubectl.
+// newRoot returns the root command, of the program or of the kubectl plugin.
 func newRoot(plugin bool) *cobra.Command { return newRootOf(plugin, new(options)) }
 
-// newRootOf returns the program with what its flags are put into.
+// newRootOf is newRoot with the options that flags are stored in.
 func newRootOf(plugin bool, o *options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "kdns",
@@ -167,11 +166,11 @@ func newRootOf(plugin bool, o *options) *cobra.Command {
 The objects come either from manifests (-f, --corefile), which are compiled as the
 server would, or from a running server (--server), whose Corefile has the property console. Without
 such a flag, they come from ./Corefile and the manifests that it names.`,
-		SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true, // withForm has them in one line
+		SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true, // withForm prints both on one line
 		Version:           kuadrant.Version(),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return o.check() },
 	}
-	if plugin { // what a shell completes is the file's name: kubectl has a completion of its own
+	if plugin { // kubectl has its own completion, which runs kubectl_complete-kdns
 		root.Use = "kubectl-kdns"
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kdns"}
 	}
@@ -182,8 +181,8 @@ such a flag, they come from ./Corefile and the manifests that it names.`,
 	return root
 }
 
-// addCobras adds the commands that cobra has for every program, which write to root's output as it is now. What they are
-// asked for and do not know is an error here, and no help.
+// addCobras adds cobra's own commands. They write to root's current output. Unknown arguments to them are errors, not
+// a reason to print help.
 func addCobras(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -197,7 +196,7 @@ func addCobras(root *cobra.Command) {
 	}
 }
 
-// help shows the help of the command that args name.
+// help prints the help of the command that args name.
 func help(c *cobra.Command, args []string) error {
 	of, rest, err := c.Root().Find(args)
 	if err == nil {
@@ -211,7 +210,7 @@ func help(c *cobra.Command, args []string) error {
 	return of.Help()
 }
 
-// needsCommand is what a command does that is nothing without one of those below it.
+// needsCommand returns the run function of a command that needs a subcommand.
 func needsCommand(say string) func(*cobra.Command, []string) error {
 	return func(*cobra.Command, []string) error { return errors.New(say) }
 }

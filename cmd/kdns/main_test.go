@@ -18,13 +18,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// result is what came of one run.
 type result struct {
 	code      int
 	out, errs string
 }
 
-// kdns runs the program in the root of the module, as a user would in a checkout.
+// kdns runs the program in the module's root, as in a checkout.
 func kdns(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -32,7 +31,8 @@ func kdns(t *testing.T, stdin string, args ...string) result {
 	return result{code, out.String(), errs.String()}
 }
 
-// TestExplainWords: members that are down and taken all the same fail open, and addresses at one name are no chain.
+// TestExplainWords: explain reports members used while down as failing open, and does not show addresses of one name
+// as a chain.
 func TestExplainWords(t *testing.T) {
 	text := manifests(t, `gateway shop/a host=a.k.example.com addr=192.0.2.1 override=down
 policy shop/a weight=1 geo=GEO-EU default
@@ -49,7 +49,7 @@ dnsrecord shop/c root=c.k.example.com served=k.example.com
 	}
 }
 
-// inRoot makes the root of the module the working directory.
+// inRoot changes the working directory to the module's root.
 func inRoot(t *testing.T) { t.Chdir(filepath.Join("..", "..")) }
 
 func writeFile(t *testing.T, path, text string) string {
@@ -65,7 +65,7 @@ func writeFile(t *testing.T, path, text string) string {
 
 const example = "--corefile=Corefile.example"
 
-// TestCommands runs commands over the examples: the exit code, and a part of what they say.
+// TestCommands runs commands on the examples and checks the exit code and parts of the output.
 func TestCommands(t *testing.T) {
 	inRoot(t)
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		args string
 		code int
-		want []string // on the standard output where the code is 0 or 1, on the other one elsewhere
+		want []string // in stdout if the code is 0 or 1, else in stderr
 	}{
 		{"explain shop.k.example.com --from 198.51.100.7 " + example, 0, []string{
 			"> 1mvi9v-1prjov.klb.shop.k.example.com",
@@ -204,7 +204,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestDefaultCorefile: ./Corefile is looked at where nothing is named, and named itself where that does not do.
+// TestDefaultCorefile: without flags, ./Corefile is read, and errors name it.
 func TestDefaultCorefile(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, dir+"/Corefile", "k.example.com {\n  kuadrant {\n    manifests objects\n  }\n}\n")
@@ -228,7 +228,7 @@ func TestDefaultCorefile(t *testing.T) {
 	}
 }
 
-// TestCheck: what is found has its file or object, and a summary.
+// TestCheck: each finding names its file or object, and a summary follows.
 func TestCheck(t *testing.T) {
 	inRoot(t)
 	dir := t.TempDir()
@@ -241,7 +241,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestOutputs: JSON and YAML hold the same.
+// TestOutputs: JSON and YAML output are equal.
 func TestOutputs(t *testing.T) {
 	inRoot(t)
 	for _, args := range [][]string{
@@ -275,7 +275,7 @@ func TestOutputs(t *testing.T) {
 	}
 }
 
-// TestWarnings: what of manifests does not count is told, and the rest is looked at.
+// TestWarnings: skipped manifests cause warnings, and the rest is processed.
 func TestWarnings(t *testing.T) {
 	inRoot(t)
 	dir := t.TempDir()
@@ -300,7 +300,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestPreview: a change of the examples is told with its members, weights, and who moves.
+// TestPreview: a change of the examples is shown with its members, weights and the clients that move.
 func TestPreview(t *testing.T) {
 	inRoot(t)
 	text, err := os.ReadFile("examples/eu/policies.yaml")
@@ -329,12 +329,12 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// shown is a console.Source over the examples.
+// shown is a console.Source for the examples.
 type shown struct {
 	view     inspect.View
 	t        *testing.T
 	clusters []console.Cluster
-	preview  inspect.Preview // what comes of a preview
+	preview  inspect.Preview // the result of Preview
 }
 
 func (s *shown) Look() (inspect.View, bool) { return s.view, true }
@@ -347,10 +347,10 @@ func (s *shown) Preview(p console.PreviewRequest) (*inspect.Preview, error) {
 	return &s.preview, nil
 }
 
-// exampleWorld returns what Corefile.example has.
+// exampleWorld loads Corefile.example.
 func exampleWorld(t *testing.T) *world { return loaded(t, &options{corefile: "Corefile.example"}) }
 
-// loaded returns what flags name.
+// loaded loads what the flags name.
 func loaded(t *testing.T, o *options) *world {
 	t.Helper()
 	p := newProgress(&bytes.Buffer{})
@@ -362,7 +362,7 @@ func loaded(t *testing.T, o *options) *world {
 	return w
 }
 
-// TestServer: a server answers as manifests do.
+// TestServer: a server and manifests give the same answers.
 func TestServer(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)

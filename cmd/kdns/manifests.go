@@ -21,25 +21,25 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// defaultCluster is the name of the cluster that files stand for where nothing says which.
+// defaultCluster is the cluster of files without one.
 const defaultCluster = "local"
 
-// defaultCorefile is what is looked at where nothing is named: what a server that starts here would read.
+// defaultCorefile is read if no flag names anything, as CoreDNS does.
 const defaultCorefile = "Corefile"
 
-// manifestPath is one path that is read.
+// manifestPath is one path to read.
 type manifestPath struct {
 	cluster, path string
 	named         bool // by -f CLUSTER=PATH
 }
 
-// manifestSet is what is read of one cluster.
+// manifestSet is the paths of one cluster.
 type manifestSet struct {
 	cluster string
 	paths   []string
 }
 
-// setsOf returns the sets of paths, in order.
+// setsOf groups paths by cluster, in order.
 func setsOf(paths []manifestPath) (sets []manifestSet) {
 	for _, p := range paths {
 		if i := slices.IndexFunc(sets, func(m manifestSet) bool { return m.cluster == p.cluster }); i >= 0 {
@@ -51,22 +51,22 @@ func setsOf(paths []manifestPath) (sets []manifestSet) {
 	return sets
 }
 
-// world is what manifests and settings come to.
+// world is the compiled manifests and settings.
 type world struct {
 	settings *corefile.Settings
 	clusters []*api.Cluster
 	snap     *records.Snapshot
-	db       *geo.DB // nil if nothing finds clients
-	// said is what was left out of the manifests, one line each.
+	db       *geo.DB // nil if nothing locates clients
+	// said has one line for each thing skipped in the manifests.
 	said []string
-	// mixed says where paths are read as other clusters than people may think.
+	// mixed warns of paths that may be in another cluster than intended.
 	mixed []string
-	// unread are the files that could not be read or understood.
+	// unread has one error for each file that could not be read or understood.
 	unread []error
 }
 
-// load reads and compiles what the flags name. The error is one of the command line or of files;
-// manifests that cannot be understood are in world.unread.
+// load reads and compiles what the flags name. The error is about the command line or a file; errors about single
+// manifests are in world.unread.
 func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	if o.tokenFile != "" {
 		return nil, errors.New("--token-file needs --server URL")
@@ -92,7 +92,7 @@ func (o *options) load(in io.Reader, p *progress) (*world, error) {
 	return w, nil
 }
 
-// nothingIn returns an error if nothing was read of what -f names.
+// nothingIn returns an error if what -f names contains no object.
 func (o *options) nothingIn(read *world) error {
 	sel := &read.settings.Selection
 	selects := len(sel.Namespaces)+len(sel.Kinds) > 0 || sel.Policies != nil || sel.NoSecrets
@@ -102,17 +102,17 @@ func (o *options) nothingIn(read *world) error {
 	return o.noObject()
 }
 
-// empty reports whether there is no object at all.
+// empty reports whether there are no objects.
 func (w *world) empty() bool {
 	return !slices.ContainsFunc(w.clusters, func(c *api.Cluster) bool { return c.Holds("") })
 }
 
-// noObject says that there is nothing in what -f names.
+// noObject returns the error for paths of -f without objects.
 func (o *options) noObject() error {
 	return failed(fmt.Errorf("no object in %s", strings.Join(o.filenames, ", ")))
 }
 
-// find returns a world with its settings, and what is to be read for it.
+// find returns a world with its settings, and the manifests to read for it.
 func (o *options) find() (*world, []manifestSet, error) {
 	s, err := o.settings()
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *options) find() (*world, []manifestSet, error) {
 	return &world{settings: s}, setsOf(paths), err
 }
 
-// settings returns what the Corefile or the flags say of zones and the rest.
+// settings returns the settings from the Corefile or the flags.
 func (o *options) settings() (*corefile.Settings, error) {
 	s := &corefile.Settings{Options: new(records.Options)}
 	nothing := o.corefile == "" && len(o.filenames)+len(o.zones) == 0
@@ -169,7 +169,8 @@ func (o *options) settings() (*corefile.Settings, error) {
 	return s, nil
 }
 
-// manifestPaths returns what is read: what -f says, else what the Corefile does. All of it is there.
+// manifestPaths returns the paths to read: those of -f, else those of the Corefile. It returns an error if one does
+// not exist.
 func (o *options) manifestPaths(s *corefile.Settings) ([]manifestPath, error) {
 	var paths []manifestPath
 	for _, f := range o.filenames {
@@ -192,7 +193,7 @@ func (o *options) manifestPaths(s *corefile.Settings) ([]manifestPath, error) {
 			continue
 		} else if err != nil {
 			return nil, failed(fmt.Errorf("read manifests: %w", err))
-		} else if len(files) == 0 && len(o.filenames) > 0 && !o.mayBeEmpty { // what the Corefile names may fill later
+		} else if len(files) == 0 && len(o.filenames) > 0 && !o.mayBeEmpty { // a directory of the Corefile may fill later
 			return nil, noFile(p.path)
 		}
 	}
@@ -207,33 +208,33 @@ func (o *options) manifestPaths(s *corefile.Settings) ([]manifestPath, error) {
 		"or --server URL")
 }
 
-// noFile says that a directory has no manifests: a path that is wrong would be without any fault.
+// noFile returns the error for a directory without manifests: a mistyped path must not pass as clean.
 func noFile(dir string) error {
 	return failed(fmt.Errorf("%s: no files ending in .yaml, .yml or .json; subdirectories are not read", dir))
 }
 
-// readsStdin reports whether manifests are read from the standard input.
+// readsStdin reports whether manifests are read from standard input.
 func (o *options) readsStdin() bool {
 	return slices.ContainsFunc(o.filenames, isStdin)
 }
 
-// isStdin reports whether [CLUSTER=]PATH is the standard input.
+// isStdin reports whether [CLUSTER=]PATH is standard input.
 func isStdin(f string) bool {
 	_, path, _ := cutCluster(f)
 	return path == source.Stdin
 }
 
-// cutCluster reads CLUSTER=PATH; named is false for a path alone.
+// cutCluster splits CLUSTER=PATH; named is false for a path alone.
 func cutCluster(text string) (cluster, path string, named bool) {
 	cluster, path, named = strings.Cut(text, "=")
-	if !named || strings.ContainsAny(cluster, "/.") { // a path may have the sign too
+	if !named || strings.ContainsAny(cluster, "/.") { // the = may be part of the path
 		return "", text, false
 	}
 	return cluster, path, true
 }
 
-// mixedClusters says so where paths without a cluster are directories and files: these are of several clusters, which
-// do not see each other's objects, and few think of that. It returns a line, or none.
+// mixedClusters returns a warning if paths without a cluster are both directories and files. Those are separate
+// clusters, which do not see each other's objects.
 func mixedClusters(paths []string) []string {
 	file, dir := "", ""
 	for _, path := range paths {
@@ -252,7 +253,7 @@ func mixedClusters(paths []string) []string {
 		clusterOf(dir), file, defaultCluster, defaultCluster, dir)}
 }
 
-// clusterOf returns the cluster that a path stands for: a directory for one of its own name.
+// clusterOf returns the default cluster of a path: a directory's base name, or defaultCluster.
 func clusterOf(path string) string {
 	if info, err := os.Stat(path); path == source.Stdin || err != nil || !info.IsDir() {
 		return defaultCluster
@@ -263,7 +264,7 @@ func clusterOf(path string) string {
 	return filepath.Base(path)
 }
 
-// read reads one cluster. It returns what tells which of the objects have a status.
+// read reads one cluster. stated reports whether an object has a status.
 func (w *world) read(set manifestSet, in io.Reader) (stated func(api.Ref) bool) {
 	sel := w.settings.Selection
 	c, stated, err := source.ReadManifests(source.DirectoryOptions{
@@ -278,7 +279,7 @@ func (w *world) read(set manifestSet, in io.Reader) (stated func(api.Ref) bool) 
 	return stated
 }
 
-// openGeo opens what finds clients.
+// openGeo opens the geo databases and the networks file.
 func (w *world) openGeo() error {
 	if len(w.settings.GeoIP) == 0 && w.settings.Nets == "" {
 		return nil
@@ -299,7 +300,7 @@ func (w *world) openGeo() error {
 	return err
 }
 
-// view returns what answers questions about it.
+// view returns a view of the compiled world.
 func (w *world) view() inspect.View {
 	v := inspect.View{Snapshot: w.snap, Random: rand.Uint64}
 	if w.db != nil {
@@ -308,7 +309,7 @@ func (w *world) view() inspect.View {
 	return v
 }
 
-// space adds up the geo databases; nil for none.
+// space adds up the geo databases; nil if there are none.
 func (w *world) space(p *progress) *geo.Space {
 	if w.db == nil {
 		return nil
@@ -316,14 +317,13 @@ func (w *world) space(p *progress) *geo.Space {
 	return w.db.Space(func(done float64) { p.begin(fmt.Sprintf("adding up the geo databases, %.0f %%", 100*done)) })
 }
 
-// compile compiles clusters as a server would that has just started.
+// compile compiles clusters as a server does at start.
 func (w *world) compile(clusters []*api.Cluster) *records.Snapshot {
 	slices.SortFunc(clusters, func(a, b *api.Cluster) int { return cmp.Compare(a.Name, b.Name) })
 	return records.Compile(nil, api.Objects{Clusters: clusters, Overrides: w.settings.Overrides}, w.settings.Options, time.Now())
 }
 
-// reader answers what commands ask. Its errors are *inspect.RequestErrors, or those of getting
-// there.
+// reader answers the commands' questions. Its errors are *inspect.RequestError, or say why there is no answer.
 type reader interface {
 	Explain(context.Context, inspect.Question) (*records.Explanation, error)
 	Zones(context.Context) ([]inspect.Zone, error)
@@ -333,7 +333,7 @@ type reader interface {
 	Troubles(context.Context, inspect.TroubleFilter) (*inspect.Troubles, error)
 }
 
-// local is a reader of manifests.
+// local is a reader for manifests.
 type local struct{ view inspect.View }
 
 func (l *local) Explain(_ context.Context, q inspect.Question) (*records.Explanation, error) {

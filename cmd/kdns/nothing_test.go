@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestNothingToRead: a path without any object, which is most likely wrong, is an error, and not without faults.
+// TestNothingToRead: a path without any object is probably a mistake, so it is an error.
 func TestNothingToRead(t *testing.T) {
 	dir, objects := t.TempDir(), manifests(t, previewed)
 	empty, below := filepath.Join(dir, "empty"), filepath.Join(dir, "below")
@@ -50,15 +50,15 @@ func TestNothingToRead(t *testing.T) {
 	}
 	kdns(t, "", "preview", "--server", server.URL, "-f", empty).expect(t, "on a server", 3, "!"+noFile)
 	kdns(t, "", "preview", "--server", server.URL, "-f", "-").expect(t, "on a server", 3, "!no object in -")
-	// What they are applied to may be empty.
+	// The manifests that a preview is compared against may be empty.
 	kdns(t, "", "preview", "--zone", "k.example.com", "-f", good, "--against", empty).expect(t, "applied to nothing", 1, "www.k.example.com")
 	kdns(t, "", "preview", "--zone", "k.example.com", "-f", good).expect(t, "applied to what nobody says", 2, "!--against PATH")
-	// What is there and is no object is missed.
+	// A document that is not an object does not pass silently.
 	odd := writeFile(t, dir+"/odd.yaml", objects+"---\nhello\n")
 	kdns(t, "", "list", "names", "--zone", "k.example.com", "-f", odd).expect(t, odd, 3, "www.k.example.com", "!could not be understood")
 }
 
-// TestCheckLiveFails: where a delegation could not be looked at, nobody says that nothing is wrong.
+// TestCheckLiveFails: a delegation that could not be checked is not reported as correct.
 func TestCheckLiveFails(t *testing.T) {
 	inRoot(t)
 	for _, args := range [][]string{
@@ -75,10 +75,10 @@ func TestCheckLiveFails(t *testing.T) {
 	}
 }
 
-// TestPreviewPlaces: what a server says of manifests names the files that they come from, and their lines.
+// TestPreviewPlaces: a server's messages about manifests name the local files and lines.
 func TestPreviewPlaces(t *testing.T) {
 	dir := t.TempDir()
-	writeFile(t, dir+"/a.yaml", "a: 1\nb: 2") // without an end of its last line
+	writeFile(t, dir+"/a.yaml", "a: 1\nb: 2") // without a final newline
 	writeFile(t, dir+"/b.yaml", "c: 3\nd: 4\n")
 	status, answer := http.StatusOK,
 		`{"leftOut": ["standard input: x in the document at line 5: it is twice in standard input, as the one in the document at line 1"]}`
@@ -104,7 +104,7 @@ func TestPreviewPlaces(t *testing.T) {
 		want           string
 	}{
 		{"manifests", "line 4: did not find it", 3, "kdns: line 1 of " + dir + "/b.yaml: did not find it\n"},
-		{ // of the line that parts documents
+		{ // the line of the document separator
 			"manifests", "document at line 3: control characters are not allowed", 3,
 			"kdns: document at line 1 of " + dir + "/b.yaml: control characters are not allowed\n",
 		},

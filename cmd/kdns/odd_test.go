@@ -22,8 +22,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// TestCompareDelegation: a name that is delegated to other servers is compared by these, the root is a name as any other, and a
-// network of IPv4 is one however it is written.
+// TestCompareDelegation: compare follows a delegation to its servers, accepts the root as a name, and treats all
+// spellings of an IPv4 network alike.
 func TestCompareDelegation(t *testing.T) {
 	zone := writeFile(t, t.TempDir()+"/zone.yaml", manifests(t, "zone dns/z k.example.com. delegate=*/*\nrecord dns/r sub in=z NS ns.example.net."))
 	for server, want := range map[string]string{
@@ -43,7 +43,7 @@ func TestCompareDelegation(t *testing.T) {
 	}
 }
 
-// TestCompareLongLine: a line of a transfer may be as long as a record is.
+// TestCompareLongLine: a line of a transfer may be as long as the longest record.
 func TestCompareLongLine(t *testing.T) {
 	names := writeFile(t, t.TempDir()+"/names", "a.example. 60 IN TXT "+strings.Repeat(`"\200" `, 40_000)+"\nb.example. 60 IN A 192.0.2.1\n")
 	if words, err := firstWords(names, nil); err != nil || len(words) != 2 {
@@ -51,7 +51,7 @@ func TestCompareLongLine(t *testing.T) {
 	}
 }
 
-// TestCompareRcode: an rcode without a name has its number.
+// TestCompareRcode: an rcode without a name is shown as a number.
 func TestCompareRcode(t *testing.T) {
 	inRoot(t)
 	addr := answering(t, func(_, m *dns.Msg) {
@@ -61,7 +61,7 @@ func TestCompareRcode(t *testing.T) {
 	kdns(t, "", "compare", addr, "status.k.example.com", "--rate", "10000", example).expect(t, addr, 1, "answers RCODE3841")
 }
 
-// TestWarningsArePrintable: what a file says does nothing to a terminal, in warnings either.
+// TestWarningsArePrintable: warnings escape control characters from files.
 func TestWarningsArePrintable(t *testing.T) {
 	var out strings.Builder
 	w := &world{said: []string{"a\x1b[31mb\tc\u009be"}, unread: []error{fmt.Errorf("c\x1b[2Jd")}}
@@ -72,10 +72,10 @@ func TestWarningsArePrintable(t *testing.T) {
 	}
 }
 
-// TestMixedClusters: a directory beside a file is another cluster, and that is said.
+// TestMixedClusters: a directory beside a file is another cluster, and a warning says so.
 func TestMixedClusters(t *testing.T) {
 	dir := t.TempDir()
-	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" // one that is not read, which is told
+	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" // not of a kind that is read, which is reported
 	file := writeFile(t, dir+"/live.yaml", object)
 	writeFile(t, dir+"/new/a.yaml", object)
 	writeFile(t, dir+"/b.yaml", object)
@@ -106,8 +106,8 @@ func TestMixedClusters(t *testing.T) {
 	kdns(t, "", "preview", "-f", "eu="+added, "--against", "http://127.0.0.1:1").expect(t, added, 2, "!write -f "+added+" --cluster eu")
 }
 
-// TestLiveParents: a parent that answers as a resolver is told from one that refers, and what a parent can have us ask has
-// a bound.
+// TestLiveParents: a parent that answers like a resolver is told from one that refers, and the questions that a
+// parent can cause are limited.
 func TestLiveParents(t *testing.T) {
 	c := &liveCheck{living: &living{port: 1}, limiter: rate.NewLimiter(rate.Inf, 1)}
 	record := func(text string) dns.RR {
@@ -138,7 +138,7 @@ func TestLiveParents(t *testing.T) {
 	}
 }
 
-// TestLiveParentOfManyAddresses: a server of the parent is looked for at so many addresses, whatever the number of them.
+// TestLiveParentOfManyAddresses: at most mostTried addresses of a parent server are tried.
 func TestLiveParentOfManyAddresses(t *testing.T) {
 	resolver := answering(t, func(_, m *dns.Msg) {
 		q := m.Question[0]
@@ -159,8 +159,8 @@ func TestLiveParentOfManyAddresses(t *testing.T) {
 	}
 }
 
-// TestCompareInterrupted: who interrupts it is told what was found at once, and not when the other server, which is silent, has
-// had its time: that is longer than main's patience.
+// TestCompareInterrupted: an interrupted compare prints what it found at once. It does not wait for a silent server,
+// whose timeout exceeds main's patience.
 func TestCompareInterrupted(t *testing.T) {
 	inRoot(t)
 	before := dnsTimeout
@@ -189,7 +189,7 @@ func TestCompareInterrupted(t *testing.T) {
 	}
 }
 
-// TestCompareEndsWhenFull: a server whose answers take too much room is not asked to the end, and what was found is told.
+// TestCompareEndsWhenFull: compare stops when the answers take too much memory, and prints what it found.
 func TestCompareEndsWhenFull(t *testing.T) {
 	inRoot(t)
 	p := newProgress(new(strings.Builder))
@@ -222,7 +222,7 @@ func TestCompareEndsWhenFull(t *testing.T) {
 	}
 }
 
-// TestJSONIsPrintable: JSON does nothing to a terminal either, and says the same as before.
+// TestJSONIsPrintable: JSON output escapes control characters and keeps its meaning.
 func TestJSONIsPrintable(t *testing.T) {
 	const text = "a\x1b[31m\u009b31m\x7fb\nä\u00a0\\u009b\"\xff"
 	var out strings.Builder
@@ -238,8 +238,8 @@ func TestJSONIsPrintable(t *testing.T) {
 	}
 }
 
-// serving starts a server at an address, over UDP and TCP, which answers each question with the records of the name and type,
-// or refers with the NS records of the name.
+// serving starts a server at addr over UDP and TCP. It answers with the records of the name and type, or refers with
+// the NS records of the name.
 func serving(t *testing.T, addr string, zone ...string) {
 	t.Helper()
 	var all []dns.RR
@@ -286,7 +286,8 @@ func serving(t *testing.T, addr string, zone ...string) {
 	}
 }
 
-// TestLiveNothingIsWrong: where nothing is wrong with a delegation, that is said, in each form, and of a server too.
+// TestLiveNothingIsWrong: a correct delegation is reported as such, in each output format, with manifests and with a
+// server.
 func TestLiveNothingIsWrong(t *testing.T) {
 	child := []string{
 		"k.example.com. 300 SOA ns1.k.example.com. hostmaster.k.example.com. 7 7200 1800 86400 60",

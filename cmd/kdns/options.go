@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// options are the flags of all commands.
+// options holds the flags that all commands share.
 type options struct {
 	filenames []string
 	corefile  string
@@ -21,13 +21,13 @@ type options struct {
 	tokenFile string
 	timeout   time.Duration
 	output    string
-	// byDefault is true if corefile is ./Corefile because nothing else was named.
+	// byDefault is true if corefile is ./Corefile because no flag names anything.
 	byDefault bool
-	// mayBeEmpty is true if filenames are what there is before something is applied: there may be nothing yet.
+	// mayBeEmpty is true if filenames are the manifests that others are applied to: there may be none yet.
 	mayBeEmpty bool
 }
 
-// The forms of output.
+// Output formats.
 const (
 	outputTable = "table"
 	outputJSON  = "json"
@@ -36,7 +36,7 @@ const (
 
 var outputs = []string{outputTable, outputJSON, outputYAML}
 
-// flags adds the flags to a command's.
+// flags registers the flags.
 func (o *options) flags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&o.filenames, "filename", "f", nil,
 		"read manifests: [CLUSTER=]PATH of a directory, a file, or - for standard input; repeatable. "+
@@ -51,7 +51,7 @@ func (o *options) flags(f *pflag.FlagSet) {
 	f.StringVarP(&o.output, "output", "o", outputTable, "output format: "+strings.Join(outputs, ", "))
 }
 
-// check reports whether the flags make sense together.
+// check returns an error if the flags contradict each other.
 func (o *options) check() error {
 	switch {
 	case !slices.Contains(outputs, o.output):

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// write writes v in the form that the flags ask for; text returns it for people.
+// write writes v in the format of --output; text renders it for people.
 func (o *options) write(out io.Writer, v any, text func() string) error {
 	switch o.output {
 	case outputJSON:
@@ -31,13 +31,14 @@ func (o *options) write(out io.Writer, v any, text func() string) error {
 	return failed(err)
 }
 
-// textOnly is a writer to a terminal, which gets nothing but text: what a server or a file says is shown, and does nothing.
+// textOnly is a writer that replaces control characters, so that text from servers and files cannot control the
+// terminal.
 type textOnly struct {
 	io.Writer
-	control func(rune) string // what stands for a control character
+	control func(rune) string // returns the replacement of a control character
 }
 
-// printable returns a writer of text for people.
+// printable returns a writer for text.
 func printable(w io.Writer) io.Writer {
 	return textOnly{w, func(r rune) string {
 		if r == '\t' {
@@ -47,13 +48,12 @@ func printable(w io.Writer) io.Writer {
 	}}
 }
 
-// escaped returns a writer of JSON: control characters in strings are written in their other form, which means the same. An encoder
-// escapes those of ASCII alone.
+// escaped returns a writer for JSON that escapes all control characters in strings; encoding/json escapes only the
+// ASCII ones.
 func escaped(w io.Writer) io.Writer {
 	return textOnly{w, func(r rune) string { return fmt.Sprintf(`\u%04x`, r) }}
 }
 
-// Write implements io.Writer.
 func (t textOnly) Write(text []byte) (int, error) {
 	clean := make([]byte, 0, len(text))
 	for _, r := range string(text) {
@@ -69,7 +69,7 @@ func (t textOnly) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// rows returns a table: a head in capitals, and a line for each of all, in columns with tabs between them; none where there is nothing.
+// rows returns a tab-separated table with a header line in capitals and a line for each of all; none if all is empty.
 func rows[T any](none, head string, all []T, line func(*T) string) string {
 	if len(all) == 0 {
 		return none

@@ -67,14 +67,14 @@ The exit code is 1 if something changes, as with kubectl diff.`,
 	return c
 }
 
-// previewOf are the flags of preview.
+// previewOf holds the flags of preview.
 type previewOf struct {
 	against []string
 	cluster string
 	prune   bool
 }
 
-// preview compares. lacks says what the server has not read; nil for nothing.
+// preview runs a preview. lacks says what the server has not read; nil for nothing.
 func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f previewOf) (found *inspect.Preview, lacks, err error) {
 	server := o.server
 	for _, a := range f.against {
@@ -92,7 +92,7 @@ func (o *options) preview(ctx context.Context, in io.Reader, p *progress, f prev
 	return found, nil, err
 }
 
-// previewOn asks a server.
+// previewOn asks a server for the preview.
 func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p *progress, f previewOf) (found *inspect.Preview,
 	lacks, err error,
 ) {
@@ -129,18 +129,18 @@ func (o *options) previewOn(ctx context.Context, server string, in io.Reader, p 
 	return nil, nil, failed(err)
 }
 
-// place is where the text of a file begins in the text that is sent: a line, from 1.
+// place is where a file begins in the concatenated text; line counts from 1.
 type place struct {
 	file string
 	line int
 }
 
-// places are in order.
+// places are sorted by line.
 type places []place
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// inFiles returns what a server says of the text that it was sent with the lines of the files that it was made of.
+// inFiles replaces the line numbers in a server's message by those of the files.
 func (p places) inFiles(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "standard input: "), " in standard input", "")
 	return lineNumber.ReplaceAllStringFunc(text, func(s string) string {
@@ -149,7 +149,7 @@ func (p places) inFiles(text string) string {
 			return s
 		}
 		for _, f := range slices.Backward(p) {
-			if f.line-1 <= n { // a document begins with the line that parts it from the last
+			if f.line-1 <= n { // a document begins at its separator
 				return fmt.Sprintf("line %d of %s", max(1, n-f.line+1), f.file)
 			}
 		}
@@ -157,7 +157,7 @@ func (p places) inFiles(text string) string {
 	})
 }
 
-// manifestText returns the manifests of paths as one text, and where each file begins in it.
+// manifestText concatenates the manifests of paths, and returns where each file begins.
 func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 	var b bytes.Buffer
 	var begins places
@@ -208,7 +208,7 @@ func manifestText(paths []string, in io.Reader) ([]byte, places, error) {
 	return b.Bytes(), begins, nil
 }
 
-// previewHere compares manifests with manifests.
+// previewHere compares manifests with manifests, without a server.
 func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.Preview, error) {
 	base := *o
 	if o.readsStdin() && slices.ContainsFunc(f.against, isStdin) {
@@ -249,8 +249,8 @@ func (o *options) previewHere(in io.Reader, p *progress, f previewOf) (*inspect.
 	return found, nil
 }
 
-// appliedSets returns what is applied to which cluster: that of its own name, the one that the flags
-// name, or the only one. There is one for each, as what is applied to a cluster is applied at once.
+// appliedSets returns the manifests to apply, one set per cluster, as each cluster's are applied at once. A set goes
+// to the cluster of its own name, the one that the flags name, or the only one.
 func (o *options) appliedSets(w *world, cluster string) ([]manifestSet, error) {
 	paths, err := o.manifestPaths(w.settings)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// TestPreviewOfSeveralPaths: what is in several paths is applied at once, whatever their order and clusters.
+// TestPreviewOfSeveralPaths: manifests in several paths are applied at once, whatever their order and clusters.
 func TestPreviewOfSeveralPaths(t *testing.T) {
 	dir := t.TempDir()
 	before := writeFile(t, dir+"/before/x.yaml", manifests(t, previewed))
@@ -36,7 +36,7 @@ func TestPreviewOfSeveralPaths(t *testing.T) {
 		{both(moved, dir+"/rest"), 1, "        - 192.0.2.1\n        + 192.0.2.99\n", ""},
 		{both("before="+dir+"/moved", "before="+dir+"/rest"), 1, "        - 192.0.2.1\n        + 192.0.2.99\n", ""},
 		{both(dir+"/eu", dir+"/rest", "--prune"), 1, "    - member ", ""},
-		// Of an object that stands twice the first counts.
+		// The first of two manifests of one object counts.
 		{both(dir+"/moved", shop), 1, "        + 192.0.2.99\n", shop + ": skipping Gateway shop/eu (line 1): already in " + moved},
 		{both(shop, dir+"/moved"), 0, same, moved + ": skipping Gateway shop/eu (line 1): already in " + shop},
 	} {
@@ -45,7 +45,7 @@ func TestPreviewOfSeveralPaths(t *testing.T) {
 			t.Errorf("%q: code %d\n%s%s", c.args, r.code, r.out, r.errs)
 		}
 	}
-	// A second one, which does not count, has no status to give.
+	// The second one does not count, so its status does not either.
 	spec, _, _ := strings.Cut(documents[0], `,"status":`)
 	bare := spec + "}\n"
 	twice := writeFile(t, dir+"/twice.yaml", bare+"---\n"+strings.ReplaceAll(documents[0], "192.0.2.1", "192.0.2.77"))
@@ -54,7 +54,7 @@ func TestPreviewOfSeveralPaths(t *testing.T) {
 	}
 }
 
-// TestPreviewWarns: what does not count of either side is told, and so are paths that are read as several clusters.
+// TestPreviewWarns: skipped manifests on either side cause warnings, and so do paths read as several clusters.
 func TestPreviewWarns(t *testing.T) {
 	dir := t.TempDir()
 	file := writeFile(t, dir+"/x.yaml", manifests(t, previewed))
@@ -69,7 +69,8 @@ func TestPreviewWarns(t *testing.T) {
 	}
 }
 
-// TestPreviewOfWhatCannotBeRead: nobody says that nothing changes where something is not understood, on either side.
+// TestPreviewOfWhatCannotBeRead: a preview with unreadable manifests, on either side, does not say that nothing
+// changes.
 func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	good := writeFile(t, dir+"/good.yaml", manifests(t, previewed))
@@ -93,7 +94,7 @@ func TestPreviewOfWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestServerThatLacksSomething: where a server has not read everything, that is said, and why.
+// TestServerThatLacksSomething: a warning says that a server has not read everything, and why.
 func TestServerThatLacksSomething(t *testing.T) {
 	inRoot(t)
 	w := exampleWorld(t)
@@ -119,7 +120,7 @@ func TestServerThatLacksSomething(t *testing.T) {
 	}
 }
 
-// TestCheckOfNothing: where nothing is read, nobody says that nothing is wrong; and each document that is broken is told.
+// TestCheckOfNothing: check does not report success if it read nothing, and reports each broken document.
 func TestCheckOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	file := writeFile(t, dir+"/x.yaml", manifests(t, previewed))
@@ -136,7 +137,7 @@ func TestCheckOfNothing(t *testing.T) {
 	kdns(t, "", "list", "zones", "--zone", "k.example.com", "-f", broken).expect(t, broken, 3, "!1 file could not be read in full")
 }
 
-// TestServerDies: of a server that dies before or within its answer a user gets an error that says so, and nothing of an answer.
+// TestServerDies: a server that dies before or during its answer causes an error that says so, and no output.
 func TestServerDies(t *testing.T) {
 	inRoot(t)
 	for _, sent := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nKuadrant-Api: 1\r\nContent-Length: " +

@@ -7,7 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
-// manifests returns objects in the short form of recordstest as manifests.
+// manifests converts the short form of recordstest to manifests.
 func manifests(t *testing.T, short string) string {
 	t.Helper()
 	text, err := new(recordstest.Texts).YAML("local", short)
@@ -17,7 +17,7 @@ func manifests(t *testing.T, short string) string {
 	return string(text)
 }
 
-// expect looks for a code, and for parts of what was said: on the standard output, or where they begin with ! on the other one.
+// expect checks the exit code and parts of the output: of stdout, or of stderr for parts that begin with !.
 func (r result) expect(t *testing.T, what any, code int, parts ...string) {
 	t.Helper()
 	if r.code != code {
@@ -34,13 +34,13 @@ func (r result) expect(t *testing.T, what any, code int, parts ...string) {
 	}
 }
 
-// change is one change of objects in the short form, and parts of what preview tells of it; none where nothing changes.
+// change is a change of objects in the short form, with parts of the expected preview; none if nothing changes.
 type change struct {
 	name, before, after string
 	wants               []string
 }
 
-// expect has it told with flags.
+// expect previews the change with flags and checks the output.
 func (c change) expect(t *testing.T, flags ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func (c change) expect(t *testing.T, flags ...string) {
 	kdns(t, "", args...).expect(t, c.name+", against itself", 0)
 }
 
-// previewed is what is served before a change, in the short form.
+// previewed are the objects before a change, in the short form.
 const previewed = `gateway shop/eu host=shop.k.example.com addr=192.0.2.1
 gateway shop/na host=shop.k.example.com addr=192.0.2.2
 policy shop/eu weight=100 geo=GEO-EU default
@@ -65,7 +65,7 @@ record shop/www www in=z A 192.0.2.7
 dnsendpoint shop/ep wiki.k.example.com A 192.0.2.8 ttl=30
 `
 
-// TestPreviewTells: what a change does shows, whatever it is a change of.
+// TestPreviewTells: each kind of change shows in a preview.
 func TestPreviewTells(t *testing.T) {
 	for _, c := range []struct {
 		name, old, new string
@@ -104,8 +104,8 @@ func TestPreviewTells(t *testing.T) {
 	}
 }
 
-// TestPreviewBeneath: names below klb may be asked for by themselves, and others may lead to them: what changes there is told, also where
-// their host stays as it is.
+// TestPreviewBeneath: names below klb can be queried directly, and other names can lead to them. A preview shows
+// their changes even if the host's own answer stays the same.
 func TestPreviewBeneath(t *testing.T) {
 	corefile := writeFile(t, t.TempDir()+"/Corefile", "example.com {\n  kuadrant {\n    answer flatten\n  }\n}\n")
 	const chain = `dnsendpoint ns/h h.example.com CNAME klb.h.example.com ttl=300
@@ -139,7 +139,7 @@ dnsendpoint ns/www www.example.com CNAME x.klb.h.example.com ttl=300
 	}
 }
 
-// TestPreviewOfDS: the DS records of a zone that is served below another are told of that zone.
+// TestPreviewOfDS: changed DS records show under the child zone, if that is served here too.
 func TestPreviewOfDS(t *testing.T) {
 	const before = `zone ns/z k.example.com. delegate=*/*
 record ns/ds sub in=z DS 12345 13 2 000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f
@@ -155,7 +155,8 @@ record ns/ds sub in=z DS 12345 13 2 000102030405060708090a0b0c0d0e0f000102030405
 	}
 }
 
-// TestPreviewOfChecks: what is checked is compared, by whatever object, and no value of a header is shown.
+// TestPreviewOfChecks: a preview compares the health checks, whatever object defines them, and never shows header
+// values.
 func TestPreviewOfChecks(t *testing.T) {
 	const https = `gateway ns/g host=h.example.com:443 addr=192.0.2.1,192.0.2.2
 policy ns/p gateway=g check=HTTPS:443/healthz,headers=hs
@@ -197,7 +198,7 @@ secret ns/hs labels=kuadrant.io/probe-headers:true X-Key=not-to-be-seen
 	}
 }
 
-// TestPreviewOfProbeStatus: where others check, the state that they write is told of an address.
+// TestPreviewOfProbeStatus: with an external prober, a preview shows the state that it writes for an address.
 func TestPreviewOfProbeStatus(t *testing.T) {
 	corefile := writeFile(t, t.TempDir()+"/Corefile", "example.com {\n  kuadrant {\n    probes off\n  }\n}\n")
 	const before = `gateway ns/g host=h.example.com addr=192.0.2.1,192.0.2.2
@@ -210,7 +211,7 @@ probe ns/p 192.0.2.2 host=h.example.com check=HTTP:443/healthz healthy=true
 	}.expect(t, "--corefile", corefile)
 }
 
-// TestExplainForNobody: an answer that depends on where the client is does not count as everybody's.
+// TestExplainForNobody: an answer that depends on the client is not presented as everybody's.
 func TestExplainForNobody(t *testing.T) {
 	file := writeFile(t, t.TempDir()+"/x.yaml", manifests(t, previewed))
 	for args, want := range map[string]string{

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/term"
 )
 
-// progress says on a terminal what is being done, in one line of the standard error, which goes when the work is done. What else goes there
-// before that is written to the progress, and nothing to the standard output.
+// progress shows the current step on a terminal, as one line on stderr that is removed at the end. Other output to
+// stderr must go through it meanwhile; stdout stays unused until then.
 type progress struct {
 	terminal bool
 
 	mu   sync.Mutex
 	out  io.Writer
-	said bool // the line stands there
+	said bool // the line is visible
 }
 
 func newProgress(out io.Writer) *progress {
@@ -24,7 +24,7 @@ func newProgress(out io.Writer) *progress {
 	return &progress{out: out, terminal: ok && term.IsTerminal(int(f.Fd()))}
 }
 
-// begin says what is done from now on.
+// begin shows the current step.
 func (p *progress) begin(what string) {
 	if p.terminal {
 		p.mu.Lock()
@@ -34,18 +34,18 @@ func (p *progress) begin(what string) {
 	}
 }
 
-// Write implements io.Writer: it writes whole lines that are no progress.
+// Write implements io.Writer: it removes the line and writes lines, which must be complete.
 func (p *progress) Write(lines []byte) (int, error) {
 	p.end()
 	return p.out.Write(lines)
 }
 
-// warn writes a warning; what others have written in it does nothing to a terminal.
+// warn writes a warning, with control characters escaped.
 func (p *progress) warn(format string, args ...any) {
 	_, _ = fmt.Fprintf(printable(p), "warning: "+format+"\n", args...)
 }
 
-// end takes the line away.
+// end removes the line.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

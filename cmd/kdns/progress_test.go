@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestProgressLine: on a terminal the line of what is done goes before anything else is written, and at the end; elsewhere nothing is said.
+// TestProgressLine: on a terminal the line is removed before other output and at the end; otherwise nothing is shown.
 func TestProgressLine(t *testing.T) {
 	for terminal, want := range map[bool]string{
 		true: "\r\x1b[Kreading ...\r\x1b[Kwarning: a\n\r\x1b[Kcompiling ...\r\x1b[K", false: "warning: a\n",
