@@ -9,35 +9,35 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// alarm is one kind of thing that somebody should look at.
+// alarm is one kind of problem that needs attention.
 type alarm struct {
-	Grave     string // "grave" where users notice, or will; else ""
+	Grave     string // "grave" if users notice or will notice; else ""
 	Head, Why string
-	// Since is when it began: of several items, the first; zero where nobody knows. Runbook is a section of docs/runbooks.md,
-	// "" for none, and Command something to look with; "" for how the server is.
+	// Since is when the first of the items began; zero if unknown. Runbook is a section of docs/runbooks.md, "" for
+	// none. Command is for a closer look; "" shows the state of the server.
 	Since            time.Time
 	Runbook, Command string
 	Items            []alarmItem
-	// Rest is how many there are besides, and All the page that has them; "" for none.
+	// Rest is the number of items not shown; All is the page that lists them all, "" for none.
 	Rest int
 	All  string
 }
 
 type alarmItem struct {
 	Text, Link, More string
-	Since            time.Time // zero where nobody knows
+	Since            time.Time // zero if unknown
 }
 
-// mostItems is how many things of one kind the first page names.
+// mostItems is the maximum number of items per alarm on the first page.
 const mostItems = 4
 
-// grave is alarm.Grave of what users notice.
+// grave is the alarm.Grave of problems that users notice.
 const grave = "grave"
 
-// runbooks is where the runbooks are.
+// runbooks is the URL prefix of the runbooks.
 const runbooks = "https://github.com/coredns-kuadrant/kuadrant/blob/main/docs/runbooks.md#"
 
-// command returns a command as a shell takes it.
+// command joins words into a command, quoted for a shell.
 func command(words ...string) string {
 	for i, w := range words {
 		if strings.ContainsFunc(w, func(r rune) bool { return !strings.ContainsRune(plainRunes, r) }) {
@@ -47,10 +47,10 @@ func command(words ...string) string {
 	return strings.Join(words, " ")
 }
 
-// plainRunes mean nothing to a shell.
+// plainRunes need no quoting in a shell.
 const plainRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:/[]"
 
-// kdns returns a command that asks this console; words are what follows its name.
+// kdns returns a kdns command that queries this console; words follow the program's name.
 func (o *overview) kdns(words ...string) string {
 	words = append([]string{"kdns"}, append(words, "--server", o.url)...)
 	if o.token {
@@ -59,7 +59,7 @@ func (o *overview) kdns(words ...string) string {
 	return command(words...)
 }
 
-// alarmsOf adds what is wrong with a server, the gravest first.
+// alarmsOf adds the alarms of a server, the gravest first.
 func (o *overview) alarmsOf(now time.Time) {
 	s := &o.Server
 	o.readyAlarm()
@@ -92,7 +92,7 @@ func (o *overview) alarmsOf(now time.Time) {
 	slices.SortStableFunc(o.Alarms, func(a, b alarm) int { return len(b.Grave) - len(a.Grave) })
 }
 
-// failOpenAlarm says which names have nothing up.
+// failOpenAlarm lists names that have no target up.
 func (o *overview) failOpenAlarm() {
 	s := &o.Server
 	a := alarm{
@@ -108,7 +108,7 @@ func (o *overview) failOpenAlarm() {
 	o.add(s.FailingOpen, a)
 }
 
-// unreadAlarm says which names belong to objects that cannot be read.
+// unreadAlarm lists names whose owners cannot be read.
 func (o *overview) unreadAlarm() {
 	a := alarm{
 		Grave: grave, Head: plural(o.Server.UnreadOwners, "name") + " whose owners cannot be read",
@@ -122,7 +122,7 @@ func (o *overview) unreadAlarm() {
 	o.add(o.Server.UnreadOwners, a)
 }
 
-// clusterAlarm says which clusters are not read in full.
+// clusterAlarm lists clusters that are not fully read.
 func (o *overview) clusterAlarm() {
 	away := slices.DeleteFunc(slices.Clone(o.Server.Clusters), func(c Cluster) bool { return c.Synced })
 	a := alarm{
@@ -130,7 +130,7 @@ func (o *overview) clusterAlarm() {
 		Why:   "Answers come from their last objects. Changes there have no effect until they can be read again.",
 		Items: items(away, o.clusterItem),
 	}
-	if len(away) > 0 && away[0].Problem == "" { // no directory
+	if len(away) > 0 && away[0].Problem == "" { // not a directory of manifests
 		kubectl := []string{"kubectl", "--context", away[0].Name}
 		if away[0].Name == local {
 			kubectl = kubectl[:1]
@@ -140,18 +140,18 @@ func (o *overview) clusterAlarm() {
 	o.add(len(away), a)
 }
 
-// local is the name of the cluster that the server is in, as in package engine.
+// local is the name of the server's own cluster, as in package engine.
 const local = "local"
 
-// lateChecks is how many seconds checks may be late, as the alert KuadrantProbesOverdue has it.
+// lateChecks is how late checks may be, in seconds, as in the alert KuadrantProbesOverdue.
 const lateChecks = 5
 
-// add adds an alarm about n things; none for 0.
+// add adds an alarm about n things, unless n is 0.
 func (o *overview) add(n int, a alarm) {
 	if n == 0 {
 		return
 	}
-	if a.Since.IsZero() && n == len(a.Items) { // else another one may be older
+	if a.Since.IsZero() && n == len(a.Items) { // if not all are listed, an unlisted one may be older
 		for _, i := range a.Items {
 			if !i.Since.IsZero() && (a.Since.IsZero() || i.Since.Before(a.Since)) {
 				a.Since = i.Since
@@ -168,7 +168,7 @@ func (o *overview) add(n int, a alarm) {
 	o.Alarms = append(o.Alarms, a)
 }
 
-// items returns things of one kind, as an alarm names them.
+// items converts things of one kind to alarm items.
 func items[T any](all []T, item func(T) alarmItem) []alarmItem {
 	list := []alarmItem{}
 	for _, one := range all {
@@ -177,7 +177,7 @@ func items[T any](all []T, item func(T) alarmItem) []alarmItem {
 	return list
 }
 
-// status says in a few words what there is to look at.
+// status summarizes the alarms in a few words.
 func (o *overview) status() string {
 	if len(o.Alarms) == 0 {
 		return "nothing needs attention"
@@ -189,7 +189,7 @@ func (o *overview) status() string {
 	return plural(len(heads), "thing") + " to look at: " + strings.Join(heads, ", ")
 }
 
-// readyAlarm says that queries should not be sent here yet.
+// readyAlarm warns against sending queries here yet.
 func (o *overview) readyAlarm() {
 	switch s := &o.Server; {
 	case s.Ready:
@@ -243,7 +243,7 @@ func (o *overview) heldAlarm(now time.Time) {
 	o.add(len(held), a)
 }
 
-// targetAlarm says which targets are down, or not decided.
+// targetAlarm lists targets that are down or not decided.
 func (o *overview) targetAlarm() {
 	if o.Targets == nil {
 		return
@@ -259,7 +259,7 @@ func (o *overview) targetAlarm() {
 		a.Why, a.Runbook = "Checks have failed, but not often enough to decide.", "kuadranttargetsunknown"
 		a.Command = o.kdns("list", "targets", "--state", "unknown")
 	case unknown > 0:
-		a.Head, a.All = a.Head+", "+plural(unknown, "target")+" not decided", "/targets" // the worst first
+		a.Head, a.All = a.Head+", "+plural(unknown, "target")+" not decided", "/targets" // the page lists the worst first
 	}
 	bad := slices.DeleteFunc(slices.Clone(o.Targets.Targets), func(t inspect.Target) bool { return t.Pending || t.State == "up" })
 	a.Items = items(bad, func(t inspect.Target) alarmItem {

@@ -16,7 +16,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// endpoint is one path.
+// endpoint is one path of the console.
 type endpoint struct {
 	path   string
 	method string
@@ -24,7 +24,7 @@ type endpoint struct {
 	serve  func(http.ResponseWriter, *http.Request)
 }
 
-// The paths of the API, which clients use too.
+// Paths of the API. Clients use them too.
 const (
 	PathServer   = "/api/v1/server"
 	PathZones    = "/api/v1/zones"
@@ -81,10 +81,10 @@ func (c *console) endpoints() []endpoint {
 	return append(all, c.pages()...)
 }
 
-// query is what stands behind the question mark of a URL, each parameter once.
+// query holds the parameters of a URL, each of which appears once.
 type query map[string]string
 
-// readQuery reads the parameters that are known, which are words with spaces between them.
+// readQuery parses the parameters of u. known lists the accepted ones, separated by spaces.
 func readQuery(u *url.URL, known string) (query, error) {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -112,20 +112,20 @@ func readQuery(u *url.URL, known string) (query, error) {
 	return q, nil
 }
 
-// cut shortens what somebody has sent for a message.
+// cut shortens input for a message.
 func cut(s string) string {
 	const most = 40
 	return strings.ToValidUTF8(s[:min(len(s), most)], "?")
 }
 
-// limit returns how many entries a page may have; 0 where nothing says so.
+// limit returns the requested page size; 0 if none is set.
 func (q query) limit() int {
 	n, _ := strconv.Atoi(q["limit"])
 	return n
 }
 
-// answering returns what reads the parameters of a request, asks, and hands what is found to give, or says
-// what is wrong.
+// answering returns a handler that parses the parameters, calls ask and passes the result to give, or answers with
+// the error.
 func answering[T any](c *console, known string, ask func(inspect.View, query) (T, error),
 	give func(http.ResponseWriter, *http.Request, T),
 ) http.HandlerFunc {
@@ -149,13 +149,13 @@ func answering[T any](c *console, known string, ask func(inspect.View, query) (T
 	}
 }
 
-// notReady says that nothing is known yet.
+// notReady answers that nothing is loaded yet.
 func notReady(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "1")
 	fail(w, r, http.StatusServiceUnavailable, "no objects are listed yet; the server's log says what is missing")
 }
 
-// failError answers with what is wrong with a question.
+// failError answers with the error of a question.
 func failError(w http.ResponseWriter, r *http.Request, err error) {
 	of, ok := inspect.IsRequest(err)
 	switch {
@@ -183,12 +183,12 @@ type FailureText struct {
 	NotFound bool `json:"notFound,omitempty"`
 }
 
-// fail answers with a sentence.
+// fail answers with an error message.
 func fail(w http.ResponseWriter, r *http.Request, status int, format string, args ...any) {
 	failField(w, r, status, "", fmt.Sprintf(format, args...))
 }
 
-// failField answers with a sentence about a parameter.
+// failField answers with an error message about a parameter.
 func failField(w http.ResponseWriter, r *http.Request, status int, field, text string) {
 	unread(w, r)
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
@@ -204,7 +204,7 @@ func failField(w http.ResponseWriter, r *http.Request, status int, field, text s
 	_, _ = w.Write(append(body, '\n'))
 }
 
-// writeJSON answers with v.
+// writeJSON answers with v as JSON.
 func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -216,7 +216,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	write(w, r, "application/json", b.Bytes())
 }
 
-// write answers with a body, or says that it is as the one that was sent last.
+// write answers with body, or with 304 if the client has it already.
 func write(w http.ResponseWriter, r *http.Request, contentType string, body []byte) {
 	sum := sha256.Sum256(body)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`

@@ -11,7 +11,7 @@ import (
 	reference "github.com/coredns-kuadrant/kuadrant/tools/reference/page"
 )
 
-// TestAPIPageIsCurrent: docs/api.md is what would be made of the comments of the types.
+// TestAPIPageIsCurrent: docs/api.md matches what the generator makes of the types' comments.
 func TestAPIPageIsCurrent(t *testing.T) {
 	want, err := reference.MakeAPI("../..")
 	if err != nil {
@@ -26,7 +26,7 @@ func TestAPIPageIsCurrent(t *testing.T) {
 	}
 }
 
-// TestAPIPageHasAll: docs/api.md has every field of every answer, in the list of its type, with what it is, and no others.
+// TestAPIPageHasAll: docs/api.md lists exactly the fields of every answer, each with a description.
 func TestAPIPageHasAll(t *testing.T) {
 	text, err := os.ReadFile("../../" + reference.APIFile)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestAPIPageHasAll(t *testing.T) {
 	}
 }
 
-// checkTable compares the fields of a type, and of those in it, with their lists.
+// checkTable compares the fields of a type, and of the types in it, with their lists.
 func checkTable(t *testing.T, lists map[string]map[string]bool, seen map[reflect.Type]bool, of reflect.Type) {
 	t.Helper()
 	for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer || of.Kind() == reflect.Map {

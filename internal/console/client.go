@@ -21,8 +21,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Client asks the console of a server. Its errors are *inspect.RequestErrors where a question is
-// wrong, and others where no answer could be had. Any number of goroutines may use one.
+// Client queries a server's console. Its errors are *inspect.RequestError if the question is wrong, and others if
+// there is no answer. It is safe for concurrent use.
 type Client struct {
 	base    *url.URL
 	token   string
@@ -30,11 +30,11 @@ type Client struct {
 	http    *http.Client
 }
 
-// maxAnswer is how many octets of an answer are read.
+// maxAnswer is the maximum length of an answer, in octets.
 const maxAnswer = 256 << 20
 
-// NewClient returns a client of the console at a URL, such as http://localhost:8090, or localhost:8090. token may be "". timeout is how long each question
-// may take.
+// NewClient returns a client for the console at a URL, such as http://localhost:8090 or localhost:8090. token may be
+// "". timeout applies to each question.
 func NewClient(server, token string, timeout time.Duration) (*Client, error) {
 	address := server
 	if !strings.Contains(address, "://") {
@@ -48,13 +48,13 @@ func NewClient(server, token string, timeout time.Duration) (*Client, error) {
 	return &Client{u, token, timeout, direct.Client(new(http.Client))}, nil
 }
 
-// get asks for a path, and reads the answer into out.
+// get requests a path and decodes the answer into out.
 func (c *Client) get(ctx context.Context, path string, q url.Values, out any) error {
 	return c.ask(ctx, http.MethodGet, path, q, nil, out)
 }
 
-// ask sends a request with manifests where it is a POST, and reads the answer into out. A server that has more to do than it may is
-// asked again until ctx ends.
+// ask sends a request, with manifests if it is a POST, and decodes the answer into out. If the server is busy, ask
+// retries until ctx ends.
 func (c *Client) ask(ctx context.Context, method, path string, q url.Values, manifests []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -82,16 +82,17 @@ func (c *Client) ask(ctx context.Context, method, path string, q url.Values, man
 	}
 }
 
-// busyError is the error of a server that asks to be asked again after a time.
+// busyError means that the server asks the client to retry after a delay.
 type busyError struct {
 	error
 	wait time.Duration
 }
 
-// longestWait is how long a server may let a client wait. Ours says one second, and more where a preview was large.
+// longestWait is the longest Retry-After that a client obeys. The console asks for one second, or more after a large
+// preview.
 const longestWait = 10 * time.Second
 
-// do sends a request, and reads the answer into out.
+// do sends a request once and decodes the answer into out.
 func (c *Client) do(req *http.Request, out any) error {
 	if c.token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.token)
@@ -123,14 +124,14 @@ func (c *Client) do(req *http.Request, out any) error {
 	return nil
 }
 
-// unreached says that there was no answer.
+// unreached returns the error of a request without an answer.
 func (c *Client) unreached(ctx context.Context, err error) error {
 	return fmt.Errorf("no answer from %s: %w; check that the server runs, that its Corefile has the property console, and for a server "+
 		"in a cluster that kubectl port-forward runs", c.base, Cause(c.cause(ctx, err)))
 }
 
-// Cause returns what is at the bottom of an error of the network, such as a connection that is refused, without the addresses: those who
-// tell it have named the server.
+// Cause returns the innermost network error, such as a refused connection, without addresses: the caller's message
+// names the server.
 func Cause(err error) error {
 	if of := (*url.Error)(nil); errors.As(err, &of) {
 		err = of.Err
@@ -144,7 +145,7 @@ func Cause(err error) error {
 	return err
 }
 
-// cause returns what ended a request.
+// cause returns why a request ended.
 func (c *Client) cause(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("timed out (--timeout)")
@@ -152,7 +153,7 @@ func (c *Client) cause(ctx context.Context, err error) error {
 	return err
 }
 
-// refused returns what an answer that is no success says.
+// refused returns the error in an unsuccessful answer.
 func (c *Client) refused(res *http.Response, body []byte) error {
 	switch {
 	case res.StatusCode != http.StatusUnauthorized:
@@ -189,7 +190,7 @@ func (c *Client) Zones(ctx context.Context) (all []inspect.Zone, err error) {
 	return all, c.get(ctx, PathZones, nil, &all)
 }
 
-// fetch asks for a path, and returns the answer.
+// fetch requests a path and returns the decoded answer.
 func fetch[T any](ctx context.Context, c *Client, path string, pairs ...string) (*T, error) {
 	out := new(T)
 	return out, c.get(ctx, path, values(pairs...), out)
@@ -216,7 +217,7 @@ func (c *Client) Troubles(ctx context.Context, f inspect.TroubleFilter) (*inspec
 	return fetch[inspect.Troubles](ctx, c, PathTroubles, "after", f.After, "objectsAfter", f.ObjectsAfter, "limit", number(f.Limit))
 }
 
-// Preview says what would differ on the server if manifests were applied there.
+// Preview returns what would change on the server if manifests were applied.
 func (c *Client) Preview(ctx context.Context, p PreviewRequest) (*inspect.Preview, error) {
 	prune := ""
 	if p.Prune {
@@ -226,12 +227,12 @@ func (c *Client) Preview(ctx context.Context, p PreviewRequest) (*inspect.Previe
 	return found, c.ask(ctx, http.MethodPost, PathPreview, values("cluster", p.Cluster, "prune", prune), p.Manifests, found)
 }
 
-// Server says how the server is.
+// Server returns the state of the server.
 func (c *Client) Server(ctx context.Context) (*Server, error) {
 	return fetch[Server](ctx, c, PathServer)
 }
 
-// number returns a number as text; "" for 0.
+// number formats a number; "" for 0.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -239,7 +240,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// values returns parameters from names and values in turn, less those without a value.
+// values returns URL parameters from alternating names and values, without the empty ones.
 func values(pairs ...string) url.Values {
 	q := make(url.Values)
 	for i := 0; i < len(pairs); i += 2 {

@@ -12,12 +12,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// refusing refuses the first requests, as many as it is told, and hands on the others.
+// refusing refuses the first requests with 429 and passes on the others.
 type refusing struct {
 	next  http.Handler
-	after string // what Retry-After says
+	after string // the Retry-After header
 	left  atomic.Int64
-	told  chan struct{} // each refusal
+	told  chan struct{} // receives once per refusal
 }
 
 func (r *refusing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
@@ -31,7 +31,7 @@ func (r *refusing) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.told <- struct{}{}
 }
 
-// TestClientWaits: a server that has more to do than it may is asked again, for whatever it is, until there is no time left.
+// TestClientWaits: a client retries any request to a busy server until its time is up.
 func TestClientWaits(t *testing.T) {
 	r := &refusing{next: New(Options{Source: newServer(t)}), told: make(chan struct{}, 3)}
 	server := httptest.NewServer(r)
@@ -47,7 +47,7 @@ func TestClientWaits(t *testing.T) {
 		},
 		"preview": func(ctx context.Context) error {
 			found, err := c.Preview(ctx, PreviewRequest{Manifests: []byte("12")})
-			if err == nil && found.Added != 2 { // the manifests have been sent again too
+			if err == nil && found.Added != 2 { // the retry sends the manifests again
 				t.Errorf("after three refusals the preview is %+v", found)
 			}
 			return err

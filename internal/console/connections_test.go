@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// dial connects to an address, and ends with the test.
+// dial connects to an address until the test ends.
 func dial(t *testing.T, addr net.Addr) net.Conn {
 	t.Helper()
 	c, err := net.Dial(addr.Network(), addr.String())
@@ -23,7 +23,7 @@ func dial(t *testing.T, addr net.Addr) net.Conn {
 	return c
 }
 
-// read returns the status of the next answer on a connection.
+// read returns the status code of the next answer on a connection.
 func read(c net.Conn) (int, error) {
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -34,7 +34,7 @@ func read(c net.Conn) (int, error) {
 	return res.StatusCode, err
 }
 
-// served starts a server, after a change, until the test ends.
+// served starts a server, modified by change, until the test ends.
 func served(t *testing.T, opt Options, change func(*httptest.Server)) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
@@ -46,7 +46,7 @@ func served(t *testing.T, opt Options, change func(*httptest.Server)) *httptest.
 	return server
 }
 
-// TestOptionsOfEverything: a request for * is bounded and guarded as any other.
+// TestOptionsOfEverything: OPTIONS * is limited and guarded like any other request.
 func TestOptionsOfEverything(t *testing.T) {
 	t.Parallel()
 	server := served(t, Options{Source: newServer(t)}, func(*httptest.Server) {})
@@ -59,13 +59,14 @@ func TestOptionsOfEverything(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForUnwantedBodies: who is not let in, or sends what nobody reads, is answered and has to go, however slowly the rest
-// comes.
+// TestNobodyWaitsForUnwantedBodies: unauthorized requests and those with an unwanted body are answered and
+// disconnected, however slowly the body arrives.
 func TestNobodyWaitsForUnwantedBodies(t *testing.T) {
 	t.Parallel()
 	const secret = "a-token-of-some-length"
 	token := newToken(t, secret)
-	server := served(t, Options{Source: newServer(t), Token: token}, func(s *httptest.Server) { s.Config.ReadTimeout = 0 }) // else it waits that long at most
+	// With a ReadTimeout, the connection would end after that in any case.
+	server := served(t, Options{Source: newServer(t), Token: token}, func(s *httptest.Server) { s.Config.ReadTimeout = 0 })
 	for _, c := range []struct {
 		line, host, token string
 		want              int
@@ -90,20 +91,18 @@ func TestNobodyWaitsForUnwantedBodies(t *testing.T) {
 	}
 }
 
-// pipes is a listener of connections that a test sends.
+// pipes is a listener for connections that a test injects.
 type pipes struct {
 	net.Listener
 	taken chan net.Conn
 }
 
-// Accept implements net.Listener.
 func (p pipes) Accept() (net.Conn, error) { return <-p.taken, nil }
 
-// Close implements net.Listener.
 func (pipes) Close() error { return nil }
 
-// TestConnectionsAreBounded: where MaxConnections are held, a new one waits until one of them has ended, which counts once
-// however often it is closed; closing the listener ends the wait.
+// TestConnectionsAreBounded: with MaxConnections open, a new connection waits until another closes. Closing one twice
+// counts once. Closing the listener ends the wait.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,11 +125,11 @@ func TestConnectionsAreBounded(t *testing.T) {
 				held = append(held, c)
 			}
 		}()
-		settle := func() { time.Sleep(time.Minute); synctest.Wait() } // the pace is not what is looked at
+		settle := func() { time.Sleep(time.Minute); synctest.Wait() } // the pace is not under test
 		if settle(); len(held) != MaxConnections {
 			t.Fatalf("%d are held", len(held))
 		}
-		c := held[5] // read before it is closed, which lets the loop above append
+		c := held[5] // before the close, after which the loop above appends
 		_, _ = c.Close(), c.Close()
 		if settle(); len(held) != MaxConnections+1 {
 			t.Errorf("one has ended, and %d were taken in its place", len(held)-MaxConnections)

@@ -1,6 +1,5 @@
-// Package console shows people what a server answers, and why: a page for browsers and the JSON API
-// behind it (docs/console.md). It only reads. It bounds what a request may cost, and the sum of all,
-// so that answers to queries do not wait for it.
+// Package console shows what a server answers and why: web pages and the JSON API behind them (docs/console.md). It
+// is read-only. It limits the cost of each request and of all requests together, so that queries are not delayed.
 package console
 
 import (
@@ -12,14 +11,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// Source is the server that is shown. Any number of goroutines may use one.
+// Source is the server to show. It must be safe for concurrent use.
 type Source interface {
-	// Look returns what queries are answered from at this moment, and how the server is; ok is false
-	// until there is something to answer from.
+	// Look returns a view of what queries are answered from now; ok is false until there is something to answer from.
 	Look() (view inspect.View, ok bool)
 	Server() Server
-	// Preview says what would differ if manifests were applied. The error is an *inspect.RequestError
-	// where they, or what else is asked, are wrong.
+	// Preview returns what would change if manifests were applied. The error is an *inspect.RequestError if the
+	// manifests or the other parameters are wrong.
 	Preview(PreviewRequest) (*inspect.Preview, error)
 }
 
@@ -73,12 +71,12 @@ type Event struct {
 	Warning bool      `json:"warning,omitempty"`
 }
 
-// PreviewRequest is a set of manifests, and how they would be applied.
+// PreviewRequest is a set of manifests and how to apply them.
 type PreviewRequest struct {
 	Manifests []byte // YAML or JSON documents
-	// Cluster is where they would be applied; "" for the one that there is.
+	// Cluster is where to apply them; "" for the only cluster.
 	Cluster string
-	// Prune takes away what they lack, of their kinds and in their namespaces.
+	// Prune deletes objects that the manifests lack, of the same kinds and in the same namespaces.
 	Prune bool
 }
 
@@ -122,18 +120,18 @@ type Held struct {
 	Until time.Time `json:"until"`
 }
 
-// Options says who may see the console.
+// Options says who may use the console.
 type Options struct {
 	Source Source
-	// Token is asked for each request for what must be in its header; nil lets everybody in.
+	// Token, if not nil, is required in the header of each request.
 	Token *Token
-	// Hosts are the names that the header Host may have besides IP addresses and localhost.
+	// Hosts are the names accepted in the Host header, besides IP addresses and localhost.
 	Hosts []string
-	// Logf takes what needs attention, a line each; nil drops it. Infof takes what is good again; nil lets Logf have it.
+	// Logf logs problems, one line each; nil drops them. Infof logs recoveries; nil means Logf.
 	Logf, Infof func(format string, args ...any)
 }
 
-// New returns the handler of the console. Any number of goroutines may use it.
+// New returns the handler of the console. It is safe for concurrent use.
 func New(opt Options) http.Handler {
 	if opt.Logf == nil {
 		opt.Logf = func(string, ...any) {}
@@ -149,7 +147,7 @@ func New(opt Options) http.Handler {
 	return c.guarded(mux)
 }
 
-// console is what the handlers share.
+// console is the state that handlers share.
 type console struct {
 	Options
 	load     *load
@@ -158,19 +156,18 @@ type console struct {
 	worst    memo[*inspect.NamePage]
 }
 
-// Timeouts and sizes of the server that HTTPServer makes.
+// Timeouts and sizes of the server that HTTPServer returns.
 const (
 	headerTimeout  = 5 * time.Second
-	requestTimeout = 30 * time.Second // until all of a request is there
+	requestTimeout = 30 * time.Second // to read a whole request
 	answerTimeout  = requestTimeout + 10*time.Second
-	idleTimeout    = 10 * time.Second // a page that is followed asks every two seconds
+	idleTimeout    = 10 * time.Second // a page that follows sends a request every two seconds
 	maxHeader      = 16 << 10         // octets
-	// MaxConnections is how many connections are held at a time. Beyond that, others wait.
+	// MaxConnections is the maximum number of open connections. Others wait.
 	MaxConnections = 256
 )
 
-// HTTPServer returns a server for the handler that New has made, with its bounds. Bounded has those of its
-// listener.
+// HTTPServer returns a server, with limits, for a handler of New. Bounded limits its listener.
 func HTTPServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: paced(h, rate.NewLimiter(requestRate, requestBurst)), ReadHeaderTimeout: headerTimeout, ReadTimeout: requestTimeout,

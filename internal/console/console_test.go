@@ -23,10 +23,10 @@ import (
 // someServer is a Source of one zone with a few hosts.
 type someServer struct {
 	view   inspect.View
-	unread bool // nothing is known yet
+	unread bool // nothing is loaded yet
 	panics bool
 	asked  []PreviewRequest
-	says   *Server // what Server returns; nil for what needs attention
+	says   *Server // what Server returns; nil for a server with problems
 }
 
 func (s *someServer) Look() (inspect.View, bool) {
@@ -55,7 +55,7 @@ func (s *someServer) Preview(p PreviewRequest) (*inspect.Preview, error) {
 	return &inspect.Preview{Added: len(p.Manifests)}, nil
 }
 
-// serverOf returns a server of example.com with objects in the short form of recordstest, in the cluster c.
+// serverOf returns a server of example.com with objects of cluster c in the short form of recordstest.
 func serverOf(t testing.TB, lines ...string) *someServer {
 	t.Helper()
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
@@ -63,8 +63,8 @@ func serverOf(t testing.TB, lines ...string) *someServer {
 	return &someServer{view: inspect.View{Snapshot: records.Compile(nil, w.Objects(), opt, w.Now)}}
 }
 
-// newServer returns a server with hosts a and *.b, whose members are in two geographies, and one that
-// loses a.
+// newServer returns a server with the hosts a and *.b, whose members are in two geos, and an object that loses a
+// conflict for a.
 func newServer(t testing.TB) *someServer {
 	t.Helper()
 	return serverOf(t, `
@@ -78,16 +78,16 @@ gateway m/late host=a.example.com addr=192.0.2.9
 policy m/late strategy=weightedGeo weight=120`)
 }
 
-// preview posts manifests.
+// preview posts manifests for a preview.
 func preview(h http.Handler, text string) *httptest.ResponseRecorder {
 	return ask(h, http.MethodPost, PathPreview, strings.NewReader(text), "Content-Type", "application/yaml")
 }
 
-// ask sends a request to a handler, as if from a browser on this machine.
+// ask sends a request to a handler, as a browser on this machine would.
 func ask(h http.Handler, method, target string, body io.Reader, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://localhost:8090/", body)
 	u, err := url.ParseRequestURI(target)
-	if err != nil { // as the server would have it
+	if err != nil { // as the server would set it
 		u = &url.URL{Path: "/"}
 	}
 	r.URL, r.RequestURI = u, target
@@ -102,7 +102,7 @@ func ask(h http.Handler, method, target string, body io.Reader, header ...string
 	return w
 }
 
-// TestPages asks for every page and every path of the API, and finds what each is there for.
+// TestPages requests every page and every API path and checks for its main content.
 func TestPages(t *testing.T) {
 	s := newServer(t)
 	for path, wants := range map[string][]string{
@@ -137,7 +137,7 @@ func TestPages(t *testing.T) {
 		PathExplain + "?name=nothing.example.com": {`"rcode":"NXDOMAIN"`, `"found":"nothing"`},
 		PathWorld + "?name=a.example.com":         {`"code":"US"`, `"match":"country"`},
 	} {
-		h := New(Options{Source: s}) // each has its own: all pages together may take longer than one console lets them
+		h := New(Options{Source: s}) // one each: all pages together may exceed a console's limits
 		w := ask(h, http.MethodGet, path, nil)
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: status %d: %s", path, w.Code, w.Body)
@@ -156,7 +156,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestDocumentedPaths: docs/console.md has every path of the API, with its parameters, and no others.
+// TestDocumentedPaths: docs/console.md lists exactly the API paths, with their parameters.
 func TestDocumentedPaths(t *testing.T) {
 	text, err := os.ReadFile("../../docs/console.md")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestDocumentedPaths(t *testing.T) {
 	}
 }
 
-// TestBadRequests: whatever is asked, the answer says in a sentence what is wrong.
+// TestBadRequests: every bad request gets an error message.
 func TestBadRequests(t *testing.T) {
 	h := New(Options{Source: newServer(t), Hosts: []string{"dns.example.net"}})
 	for _, c := range []struct {
@@ -270,7 +270,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestNothingKnown: until there is something to answer from, pages say so, and the server tells of itself.
+// TestNothingKnown: before anything is loaded, pages say so and /server still answers.
 func TestNothingKnown(t *testing.T) {
 	s := newServer(t)
 	s.unread = true
@@ -289,7 +289,7 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
-// TestPanicIsAnAnswer: a mistake of ours is an answer without a word of what was at work.
+// TestPanicIsAnAnswer: a panic becomes an error answer that does not reveal its cause.
 func TestPanicIsAnAnswer(t *testing.T) {
 	s := newServer(t)
 	s.panics = true
@@ -309,7 +309,7 @@ func TestPanicIsAnAnswer(t *testing.T) {
 	}
 }
 
-// TestLoad: previews and wrong tokens are bounded, and what is beyond is told so.
+// TestLoad: previews and wrong tokens are limited, and excess requests are told so.
 func TestLoad(t *testing.T) {
 	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
 	c.load.previewing <- struct{}{}
@@ -317,7 +317,7 @@ func TestLoad(t *testing.T) {
 	if w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "another preview") {
 		t.Errorf("a second preview is answered with %d %s", w.Code, w.Body)
 	}
-	for range 2 { // more than may be saved up
+	for range 2 { // more than the burst
 		c.load.work.ReserveN(time.Now(), c.load.work.Burst())
 	}
 	if w := ask(c.bounded(endpoint{"/x", http.MethodGet, loadPage, nil}), http.MethodGet, "/x", nil); w.Code != http.StatusTooManyRequests ||
@@ -326,7 +326,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestClient asks a console through real connections, and one that is none.
+// TestClient queries a console over real connections, and a server that is not one.
 func TestClient(t *testing.T) {
 	s := newServer(t)
 	server := httptest.NewServer(New(Options{Source: s}))
@@ -381,14 +381,14 @@ func TestClient(t *testing.T) {
 		"stopped while it answered":       func() error { _, err := c.Troubles(ctx, inspect.TroubleFilter{}); return err },
 		"cannot understand":               func() error { _, err := c.Tree(ctx, "a"); return err },
 		"200 OK, but not as a console":    func() error { _, err := c.Server(ctx); return err },
-		"it is another server":            func() error { _, err := c.Targets(ctx, "", "", 0); return err }, // of JSON
+		"it is another server":            func() error { _, err := c.Targets(ctx, "", "", 0); return err }, // it speaks JSON
 		"it explains nothing":             func() error { _, err := c.Explain(ctx, inspect.Question{Name: "a"}); return err },
 	} {
 		if err := ask(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	// Nobody listens, and nobody can, where one end of our own connection is.
+	// Nothing listens, or can, on the local address of an open connection.
 	gone := dial(t, server.Listener.Addr()).LocalAddr().String()
 	c, _ = NewClient("http://"+gone, "", time.Minute)
 	if _, err := c.Zones(ctx); err == nil || !strings.Contains(err.Error(), "no answer from") {
@@ -401,7 +401,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// FuzzRequests sends anything: the answer is never a failure of ours.
+// FuzzRequests: no request causes a server error.
 func FuzzRequests(f *testing.F) {
 	f.Add("GET", "/names?q=a", "Host", "localhost", []byte(nil))
 	f.Add("POST", PathPreview, "Content-Type", "application/yaml", []byte("kind: Gateway"))
@@ -423,7 +423,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// TestManyRequestsAtOnce: requests of all kinds, many at a time, end, and leave nothing behind.
+// TestManyRequestsAtOnce: concurrent requests of all kinds end, each with an expected status.
 func TestManyRequestsAtOnce(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
 	paths := []string{

@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// funcs are what templates can call.
+// funcs are the functions of the templates.
 var funcs = template.FuncMap{
 	"ago":     func(t time.Time) string { return lasting(time.Since(t)) },
 	"since":   since,
@@ -60,7 +60,7 @@ var funcs = template.FuncMap{
 	},
 }
 
-// glyph returns a sign for a class, so that colour is not all that tells them apart.
+// glyph returns a symbol for a class, so that classes differ by more than colour.
 func glyph(class string) string {
 	switch class {
 	case "up":
@@ -75,7 +75,7 @@ func glyph(class string) string {
 	return "✕"
 }
 
-// since returns since when an address is down or not decided: as its first check is that is.
+// since returns when an address went down or undecided: when the first of its checks in that state did.
 func since(a records.AddressState) (at time.Time) {
 	for _, c := range a.Checks {
 		if c.State == a.Class && !c.Since.IsZero() && (at.IsZero() || c.Since.Before(at)) {
@@ -85,7 +85,7 @@ func since(a records.AddressState) (at time.Time) {
 	return at
 }
 
-// who names a member as people know it: by its Gateway, or else its object, and the cluster.
+// who returns the name that people use for a member: its Gateway, or else its object, with the cluster.
 func who(o records.Object, gateway string) string {
 	name := cmp.Or(gateway, o.Name)
 	if o.Cluster == "" {
@@ -94,9 +94,9 @@ func who(o records.Object, gateway string) string {
 	return name + " in " + o.Cluster
 }
 
-// runs says where the server runs, and what it reads.
+// runs describes where the server runs and what it reads.
 func runs(s *Server) string {
-	const named = 3 // of more clusters, it says how many
+	const named = 3 // with more clusters, only their number is shown
 	var names []string
 	for _, c := range s.Clusters {
 		names = append(names, c.Name)
@@ -112,7 +112,7 @@ func runs(s *Server) string {
 	return text
 }
 
-// upperFirst returns a sentence that begins with a capital letter.
+// upperFirst capitalizes the first letter of s.
 func upperFirst(s string) string {
 	if s == "" {
 		return s

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// guarded lets in whom the options let in, and makes every answer one that a browser shows nothing
-// else with.
+// guarded admits the requests that the options allow, and sets the security headers of every answer.
 func (c *console) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
@@ -29,12 +28,12 @@ func (c *console) guarded(next http.Handler) http.Handler {
 				busy(w, r, wait)
 				return
 			}
-			if r.Header.Get(followHeader) == "" { // a browser would ask for a password while nobody has done anything
+			if r.Header.Get(followHeader) == "" { // a page that follows must not make the browser ask for a password
 				w.Header().Set("WWW-Authenticate", `Basic realm="kuadrant", charset="UTF-8"`)
 			}
 			fail(w, r, http.StatusUnauthorized, "the token is missing or wrong; send it in the header Authorization, as Bearer TOKEN, or "+
 				"as the password in a browser")
-		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // else the mux would redirect
+		case path.Clean("/"+r.URL.Path) != r.URL.Path || r.Method == http.MethodConnect: // the mux would redirect otherwise
 			fail(w, r, http.StatusNotFound, "nothing at %.100q", r.URL.Path)
 		default:
 			next.ServeHTTP(w, r)
@@ -42,7 +41,7 @@ func (c *console) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// secure sets the headers that each answer has.
+// secure sets the headers of every answer.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -53,8 +52,8 @@ func secure(h http.Header) {
 	h.Set(versionHeader, apiVersion)
 }
 
-// unread ends the connection after a failure to answer a request with a body: net/http would wait for what nobody has read of it before
-// it answers, and whoever may not come in would hold the connection.
+// unread closes the connection after refusing a request with an unread body. Otherwise net/http would wait for the
+// body, and unauthorized clients could hold connections.
 func unread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -62,20 +61,20 @@ func unread(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// versionHeader is in each answer, and says which API it is of: a client knows a console by it.
+// versionHeader is in every answer and gives the API version; clients recognize a console by it.
 const (
 	versionHeader = "Kuadrant-Api"
 	apiVersion    = "1"
 )
 
-// followHeader is in each request by which a page follows what it shows.
+// followHeader is in each request of a page that refreshes itself.
 const followHeader = "Kuadrant-Follow"
 
-// contentPolicy lets a page load from this server alone, and be in no other page.
+// contentPolicy lets a page load resources from this server only, and forbids framing.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// caught turns a panic into an answer: nothing that a browser sends may end the server.
+// caught turns a panic into an error answer: no request may end the server.
 func (c *console) caught(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -88,8 +87,8 @@ func (c *console) caught(w http.ResponseWriter, r *http.Request) {
 	fail(w, r, http.StatusInternalServerError, "internal error; see the server's log")
 }
 
-// hostAllowed reports whether a header Host is one that people write: a page elsewhere can have its
-// own name lead here, and would read what is shown.
+// hostAllowed reports whether a Host header is allowed. This stops DNS rebinding: another site could point its name
+// here and read the answers.
 func (c *console) hostAllowed(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
@@ -102,8 +101,8 @@ func (c *console) hostAllowed(hostport string) bool {
 	return slices.Contains(c.Hosts, host)
 }
 
-// sameSite reports whether a request comes from this page, or from somebody who is no browser. Links from
-// elsewhere may lead here.
+// sameSite reports whether a request comes from this site or from a client that is not a browser. Links from other
+// sites are allowed.
 func sameSite(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

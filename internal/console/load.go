@@ -12,24 +12,24 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// load bounds what requests cost. Any number of goroutines may use one.
+// load limits the cost of requests. It is safe for concurrent use.
 type load struct {
-	// work is the time of a processor that requests may take together: workShare of one core, of which workSaved may be saved up.
+	// work limits the CPU time of all requests together: workShare of one core, with a burst of workSaved.
 	work   *rate.Limiter
-	logins *rate.Limiter // bounds wrong tokens, however little each takes
-	// turn has one place: two requests do not compute at a time.
+	logins *rate.Limiter // limits wrong tokens, however cheap each is
+	// turn has capacity 1: only one request computes at a time.
 	turn chan struct{}
-	// previewing has one place. previews is the time that previews may take together.
+	// previewing has capacity 1. previews limits the CPU time of all previews together.
 	previewing chan struct{}
 	previews   *rate.Limiter
-	// watch measures what has been done.
+	// watch starts measuring CPU time.
 	watch func() stopwatch
-	// uploads has a place for each body of manifests that is read or looked at.
+	// uploads has a slot for each body of manifests being read or processed.
 	uploads chan struct{}
-	answers atomic.Int64 // how many octets of answers are being sent
+	answers atomic.Int64 // octets of answers being sent
 }
 
-// The bounds of load, in the long run. A page takes some milliseconds, and is looked at every two seconds by who follows it.
+// Long-term limits. A page takes a few milliseconds, and each browser that follows it requests it every two seconds.
 const (
 	workShare    = 0.03
 	workSaved    = 250 * time.Millisecond
@@ -49,22 +49,22 @@ func newLoad() *load {
 	}
 }
 
-// timeOf returns a limiter of time, in microseconds: a share of one core, of which so much may be saved up.
+// timeOf returns a limiter of CPU time in microseconds: share of one core, with a burst of saved.
 func timeOf(share float64, saved time.Duration) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(share*float64(time.Second/time.Microsecond)), int(saved.Microseconds()))
 }
 
-// kind is what a request asks for.
+// kind is the kind of a request, by cost.
 type kind uint8
 
 const (
-	loadPage    kind = iota // whatever else
-	loadAsset               // a file that is never computed
-	loadLogin               // a token that is wrong
-	loadPreview             // a preview, which takes what it takes, one at a time
+	loadPage    kind = iota // everything else
+	loadAsset               // a static file
+	loadLogin               // a wrong token
+	loadPreview             // a preview: of any cost, one at a time
 )
 
-// allow reports whether there may be one more of a kind, and else after how long there may be one.
+// allow reports whether one more request of a kind is allowed, or else how long to wait.
 func (l *load) allow(k kind) (wait time.Duration, ok bool) {
 	switch k {
 	case loadLogin:
@@ -78,7 +78,7 @@ func (l *load) allow(k kind) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// positive reports whether there is something left in a limiter, and else after how long there is.
+// positive reports whether a limiter has tokens left, or else how long until it has.
 func positive(of *rate.Limiter) (wait time.Duration, ok bool) {
 	left := of.Tokens()
 	if left > 0 {
@@ -87,8 +87,8 @@ func positive(of *rate.Limiter) (wait time.Duration, ok bool) {
 	return time.Duration((1 - left) / float64(of.Limit()) * float64(time.Second)), false
 }
 
-// enter waits for a turn, and is refused where those before have left nothing to spend: wait is after how long it may be
-// tried again. leave has to be called where ok, by the goroutine that has entered.
+// enter waits for a turn. It refuses the request if earlier ones have used up the budget; wait is then when to retry.
+// If ok, the goroutine that entered must call leave.
 func (l *load) enter(ctx context.Context) (leave func(), wait time.Duration, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -100,7 +100,7 @@ func (l *load) enter(ctx context.Context) (leave func(), wait time.Duration, ok 
 	return l.begin(l.turn, l.work)
 }
 
-// preview begins a preview, as enter does a request, and does not wait for its turn.
+// preview is enter for a preview, but does not wait for a turn.
 func (l *load) preview() (leave func(), wait time.Duration, ok bool) {
 	select {
 	case l.previewing <- struct{}{}:
@@ -110,7 +110,7 @@ func (l *load) preview() (leave func(), wait time.Duration, ok bool) {
 	return l.begin(l.previewing, l.previews)
 }
 
-// begin begins what has taken its place, and spends from a limiter.
+// begin starts measuring the work of the holder of a slot. leave charges it to from and frees the slot.
 func (l *load) begin(place chan struct{}, from *rate.Limiter) (leave func(), wait time.Duration, ok bool) {
 	if wait, ok := positive(from); !ok {
 		<-place
@@ -123,15 +123,15 @@ func (l *load) begin(place chan struct{}, from *rate.Limiter) (leave func(), wai
 	}, 0, true
 }
 
-// spend takes what has been done from what may be done next, however much that is.
+// spend charges took to from, even beyond its balance.
 func spend(from *rate.Limiter, took time.Duration) {
 	now := time.Now()
 	for left := int(took.Microseconds()); left > 0; left -= from.Burst() {
-		from.ReserveN(now, min(left, from.Burst())) // more than the burst cannot be reserved at once
+		from.ReserveN(now, min(left, from.Burst())) // a reservation cannot exceed the burst
 	}
 }
 
-// bounded answers what one endpoint is asked for, within the bounds.
+// bounded returns the handler of one endpoint, within the limits.
 func (c *console) bounded(e endpoint) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -150,7 +150,7 @@ func (c *console) bounded(e endpoint) http.Handler {
 			return
 		}
 		switch e.load {
-		case loadAsset, loadPreview: // a preview takes its turn when its manifests are there
+		case loadAsset, loadPreview: // a preview takes its slot once its manifests have arrived
 			e.serve(w, r)
 			return
 		case loadPage, loadLogin:
@@ -165,33 +165,31 @@ func (c *console) bounded(e endpoint) http.Handler {
 			defer leave()
 			e.serve(&made, r)
 		}()
-		c.send(&made, r) // whoever reads slowly keeps nobody waiting
+		c.send(&made, r) // after leave: a slow reader delays nobody
 	})
 }
 
-// kept is an answer that is made first, and sent later, by console.send.
+// kept is an answer that is computed in full before console.send sends it.
 type kept struct {
 	http.ResponseWriter
 	status int
 	body   bytes.Buffer
 }
 
-// WriteHeader implements http.ResponseWriter.
 func (k *kept) WriteHeader(status int) { k.status = status }
 
-// Write implements http.ResponseWriter.
 func (k *kept) Write(p []byte) (int, error) { return k.body.Write(p) }
 
-// maxAnswers is how many octets of answers are held at a time while they are sent, but for a single one.
+// maxAnswers is the maximum of octets of answers being sent at a time. A single answer may exceed it.
 const maxAnswers = 32 << 20
 
-// send sends an answer that has been made, unless those that are being sent hold too much: whoever does not read
-// costs no more than that.
+// send sends a finished answer, unless the answers being sent would exceed maxAnswers. This limits the memory that
+// slow readers hold.
 func (c *console) send(k *kept, r *http.Request) {
 	n := int64(k.body.Len())
 	defer c.load.answers.Add(-n)
 	if held := c.load.answers.Add(n); held > maxAnswers && held != n {
-		for _, name := range []string{"ETag", "Content-Length"} { // they are of what is not sent
+		for _, name := range []string{"ETag", "Content-Length"} { // they describe the dropped body
 			k.Header().Del(name)
 		}
 		k.Header().Set("Cache-Control", "no-store")
@@ -202,12 +200,12 @@ func (c *console) send(k *kept, r *http.Request) {
 	_, _ = k.ResponseWriter.Write(k.body.Bytes())
 }
 
-// busy says that there is more to do than may be done, and after how long it may be tried again.
+// busy answers that the server is busy, and when to retry.
 func busy(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	again(w, r, wait, "too many requests")
 }
 
-// again refuses a request for now, with the reason why.
+// again refuses a request for now, with the reason and when to retry.
 func again(w http.ResponseWriter, r *http.Request, wait time.Duration, why string) {
 	seconds := max(1, int(math.Ceil(wait.Seconds())))
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))

@@ -16,14 +16,14 @@ var nameStates = []choiceOf{
 	{inspect.StateContended, "contended"},
 }
 
-// named is the body of the page names.
+// named is the content of the page names.
 type named struct {
 	Filter inspect.Filter
 	Zones  []string
 	States []choiceOf
 	Page   *inspect.NamePage
 	Next   string
-	Near   *inspect.NamePage // where none fits
+	Near   *inspect.NamePage // if no name matches
 }
 
 func (c *console) namesPage(v inspect.View, q query) (*page, error) {
@@ -36,7 +36,7 @@ func (c *console) namesPage(v inspect.View, q query) (*page, error) {
 	if found.Next != "" {
 		body.Next = pathOf("/names", "zone", f.Zone, "q", f.Contains, "state", f.State, "after", found.Next)
 	}
-	if f == (inspect.Filter{}) && found.Next != "" { // the worst of all pages come first, too
+	if f == (inspect.Filter{}) && found.Next != "" { // sort across all pages, worst first
 		worst, err := c.worst.get(func() (*inspect.NamePage, error) { return v.Names(inspect.Filter{State: inspect.StateImpaired}) })
 		if err != nil {
 			return nil, err
@@ -60,12 +60,12 @@ func (c *console) namesPage(v inspect.View, q query) (*page, error) {
 	return &page{Title: "Names", Status: namesText(found.Names), Search: f.Contains, Body: body}, nil
 }
 
-// near returns the names that are spelled nearly as one.
+// near returns names spelled similarly to name.
 func near(v inspect.View, name string) (*inspect.NamePage, error) {
 	return v.Names(inspect.Filter{Near: name, Limit: mostItems})
 }
 
-// trouble is higher for a name with which more is wrong.
+// trouble ranks a name by severity; higher is worse.
 func trouble(n *records.NameState) int {
 	switch {
 	case n.FailsOpen != "":
@@ -80,7 +80,7 @@ func trouble(n *records.NameState) int {
 	return 0
 }
 
-// namesText counts names, and those among them that need attention.
+// namesText returns the number of names, and of those that need attention.
 func namesText(names []records.NameState) string {
 	failing, contended := 0, 0
 	for i := range names {

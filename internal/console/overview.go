@@ -12,29 +12,28 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// overview is the body of the first page.
+// overview is the content of the first page.
 type overview struct {
 	Alarms []alarm
 	Server Server
-	// Known is false until there is something to answer from; what follows is of that.
+	// Known is false until there is something to answer from; the fields below depend on it.
 	Known bool
-	// Zones are the first, those about which there is something to say before the others; MoreZones is how many there
-	// are besides.
+	// Zones are the first zones, noteworthy ones first; MoreZones is the number of the others.
 	Zones     []inspect.Zone
 	MoreZones int
-	Targets   *inspect.TargetPage // the worst; nil before anything is known
+	Targets   *inspect.TargetPage // the worst targets; nil if Known is false
 
 	unread   []alarmItem
 	troubles *inspect.Troubles
-	url      string    // the console's
-	token    bool      // it asks for one
-	tokenBad time.Time // since when the token cannot be read
+	url      string    // URL of the console
+	token    bool      // the console requires a token
+	tokenBad time.Time // when the token file became unreadable
 }
 
-// mostZones is how many zones the first page has.
+// mostZones is the maximum number of zones on the first page.
 const mostZones = 100
 
-// overviewPage serves the first page: what is wrong comes first. It is there while nothing is known yet, too.
+// overviewPage serves the first page, with problems first. It works before anything is loaded.
 func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
 	if _, err := readQuery(r.URL, ""); err != nil {
 		failError(w, r, err)
@@ -57,7 +56,7 @@ func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// survey adds what a view has.
+// survey adds the content that comes from a view.
 func (c *console) survey(o *overview, v inspect.View) (err error) {
 	o.Known = true
 	o.Zones = v.Zones()
@@ -79,7 +78,7 @@ func (c *console) survey(o *overview, v inspect.View) (err error) {
 	return err
 }
 
-// noteworthy is higher for a zone about which there is more to say.
+// noteworthy ranks a zone by how much there is to say about it; higher is more.
 func noteworthy(z *inspect.Zone) int {
 	switch {
 	case z.Held > 0:
@@ -92,7 +91,7 @@ func noteworthy(z *inspect.Zone) int {
 	return 0
 }
 
-// server says how the server is, and the console.
+// server returns the state of the server and of the console.
 func (c *console) server() Server {
 	s := c.Source.Server()
 	if c.Token != nil {
@@ -108,7 +107,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// lasting says how long something is, in words that do not change often: a page that is followed is sent anew where they do.
+// lasting formats a duration coarsely: a page that follows is sent again only if its text changes.
 func lasting(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {
@@ -123,10 +122,10 @@ func lasting(d time.Duration) string {
 	}
 }
 
-// plural returns a count with its word.
+// plural returns n with the noun in the right number.
 func plural(n int, word string) string { return strconv.Itoa(n) + " " + inspect.Plural(n, word) }
 
-// stamp returns a time to the second, in UTC.
+// stamp formats a time to the second, in UTC.
 func stamp(t time.Time) string {
 	if t.IsZero() || t.Unix() <= 0 {
 		return "never"
@@ -134,8 +133,8 @@ func stamp(t time.Time) string {
 	return fmt.Sprint(t.UTC().Format(time.DateTime), " UTC")
 }
 
-// memo keeps what looking at everything has found, for memoShare times as long as that took: looks take no more than a hundredth of a core.
-// It is good for memoStay at the most: what is wrong is what people look for.
+// memo caches the result of a full scan for memoShare times as long as the scan took, so that scans use at most 1 %
+// of a core; for memoStay at most, so that problems show up soon.
 type memo[T any] struct {
 	mu    sync.Mutex
 	found T
@@ -147,7 +146,7 @@ const (
 	memoStay  = 30 * time.Second
 )
 
-// get returns what is kept, or what find finds now.
+// get returns the cached value, or calls find.
 func (m *memo[T]) get(find func() (T, error)) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +162,7 @@ func (m *memo[T]) get(find func() (T, error)) (T, error) {
 	return found, err
 }
 
-// troublesOf returns one page of the troubles of a view. The first one is kept.
+// troublesOf returns one page of the conflicts of a view. The first page is cached.
 func (c *console) troublesOf(v inspect.View, f inspect.TroubleFilter) (*inspect.Troubles, error) {
 	if f != (inspect.TroubleFilter{}) {
 		return v.Troubles(f)

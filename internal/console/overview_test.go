@@ -22,7 +22,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
-// TestNoSnapshotIsKept: what nobody answers from any more goes, however long nobody looks at the overview.
+// TestNoSnapshotIsKept: an old snapshot is freed even if nobody opens the overview again.
 func TestNoSnapshotIsKept(t *testing.T) {
 	s := newServer(t)
 	h := New(Options{Source: s})
@@ -40,12 +40,12 @@ func TestNoSnapshotIsKept(t *testing.T) {
 	}
 }
 
-// well is a server with which nothing is wrong.
+// well is the state of a server without problems.
 func well() Server {
 	return Server{Version: "v1", Ready: true, Snapshot: time.Unix(1e9, 0), Clusters: []Cluster{{Name: "c", Synced: true}}}
 }
 
-// checkedServer is a server with three names whose addresses are checked, and none that contends.
+// checkedServer returns a server with three names whose addresses are checked, without conflicts.
 func checkedServer(t *testing.T) (s *someServer, targets []*health.Target) {
 	t.Helper()
 	var lines []string
@@ -68,7 +68,7 @@ func checkedServer(t *testing.T) (s *someServer, targets []*health.Target) {
 	return s, targets
 }
 
-// TestAlarmsLeadOn: an alarm says since when, what to do and what to look with, and each runbook is there.
+// TestAlarmsLeadOn: an alarm has a start time, advice and a command, and each runbook exists.
 func TestAlarmsLeadOn(t *testing.T) {
 	text, err := os.ReadFile("../../docs/runbooks.md")
 	if err != nil {
@@ -113,20 +113,20 @@ func TestAlarmsLeadOn(t *testing.T) {
 	}
 }
 
-// summary returns what those hear who follow a page.
+// summary returns the text that a page announces to screen readers.
 func summary(body string) string {
 	_, rest, _ := strings.Cut(body, `data-summary="`)
 	text, _, _ := strings.Cut(rest, `"`)
 	return text
 }
 
-// TestOverviewAlarms: the overview is calm where nothing is wrong, and names each thing that is.
+// TestOverviewAlarms: the overview shows no alarm on a healthy server, and each problem otherwise.
 func TestOverviewAlarms(t *testing.T) {
 	calm := "nothing needs attention"
 	for _, c := range []struct {
 		what  string
 		wrong func(*Server, []*health.Target)
-		heads string // of the alarms
+		heads string // headings of the alarms
 		wants []string
 	}{
 		{"nothing", func(*Server, []*health.Target) {}, "", []string{"3 targets are checked."}},
@@ -195,7 +195,7 @@ func TestOverviewAlarms(t *testing.T) {
 	}
 }
 
-// TestBugC5Overview: that geo codes count for nothing is an alarm, once, with its beginning.
+// TestBugC5Overview: geo codes without effect raise one alarm, with its start time.
 func TestBugC5Overview(t *testing.T) {
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, Unlocated: true}
 	w := recordstest.New(t, opt, "cluster c", `gateway n/eu host=a.example.com addr=192.0.2.1
@@ -218,7 +218,7 @@ policy n/na weight=1 geo=GEO-NA`)
 	}
 }
 
-// TestOverviewWhileNothingIsKnown: the overview says which cluster is not read before anything is known.
+// TestOverviewWhileNothingIsKnown: before anything is loaded, the overview says which cluster is not read.
 func TestOverviewWhileNothingIsKnown(t *testing.T) {
 	s := newServer(t)
 	s.unread = true
@@ -240,8 +240,8 @@ func TestOverviewWhileNothingIsKnown(t *testing.T) {
 	}
 }
 
-// TestProblemPagesFollow: a page that was opened while the server could not show it becomes the one that was asked for, and one that
-// is there already keeps what it shows.
+// TestProblemPagesFollow: a page opened while the server could not show it becomes the requested page; a page already
+// shown keeps its content.
 func TestProblemPagesFollow(t *testing.T) {
 	s := newServer(t)
 	s.unread = true
@@ -273,8 +273,8 @@ func TestProblemPagesFollow(t *testing.T) {
 	}
 }
 
-// TestOverviewHasBounds: however many zones there are, with however much that is held back, the first page is small,
-// and has what needs attention first.
+// TestOverviewHasBounds: with any number of zones and held removals, the first page stays small and starts with what
+// needs attention.
 func TestOverviewHasBounds(t *testing.T) {
 	const zones = 2000
 	s := newServer(t)
@@ -314,7 +314,8 @@ func TestOverviewHasBounds(t *testing.T) {
 	}
 }
 
-// TestMemo: what was found is good for a hundred times as long as it took, and for half a minute at the most; an error for nothing.
+// TestMemo: a result is cached for a hundred times as long as it took, at most for half a minute; an error is not
+// cached.
 func TestMemo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m memo[int]

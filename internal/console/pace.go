@@ -10,21 +10,21 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The pace of requests and connections. Load bounds what is computed; this bounds what is refused, or not even
-// understood: each costs some 50 µs, so that a flood costs a few per cent of a core. A browser that follows a page
-// makes a request in two seconds, over one connection.
+// Rates of requests and connections. load limits computing; these limit requests that are refused or malformed, which
+// cost about 50 µs each, so that a flood costs a few per cent of a core. A browser that follows a page makes one
+// request every two seconds, over one connection.
 const (
 	requestRate  = 50
 	requestBurst = 200
 	connectRate  = 25
 	connectBurst = 100
-	// longestPace is how long a request is kept waiting for its turn before it is refused.
+	// longestPace is how long a request waits before it is refused.
 	longestPace = 2 * time.Second
 )
 
-// paced lets requests through at their pace, whatever they ask for.
+// paced limits the rate of all requests.
 func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
-	var mu sync.Mutex // a turn that is given back is nobody's reason to wait longer
+	var mu sync.Mutex // a cancelled turn must not delay others
 	turnIn := func() time.Duration {
 		mu.Lock()
 		defer mu.Unlock()
@@ -53,8 +53,8 @@ func paced(next http.Handler, limiter *rate.Limiter) http.Handler {
 	})
 }
 
-// Bounded returns a listener that holds MaxConnections at a time, and takes new ones at their pace: others wait in
-// the queue of the system. Those on which nothing is asked end with idleTimeout or headerTimeout.
+// Bounded returns a listener that holds at most MaxConnections and accepts new ones at a limited rate. Others wait in
+// the kernel's queue. Idle connections end after idleTimeout or headerTimeout.
 func Bounded(l net.Listener) net.Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &boundedListener{
@@ -63,16 +63,16 @@ func Bounded(l net.Listener) net.Listener {
 	}
 }
 
-// boundedListener takes connections at a pace, and holds so many of them.
+// boundedListener limits the rate and the number of connections.
 type boundedListener struct {
 	net.Listener
 	limiter *rate.Limiter
 	closed  context.Context // done when the listener is closed
 	cancel  context.CancelFunc
-	places  chan struct{} // holds one for each connection
+	places  chan struct{} // one element per open connection
 }
 
-// Accept implements net.Listener.
+// Accept implements net.Listener. It waits for a free place and the pace, or until the listener is closed.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	if l.limiter.Wait(l.closed) != nil {
 		return nil, net.ErrClosed
@@ -90,25 +90,23 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	return &boundedConn{Conn: c, free: sync.OnceFunc(func() { <-l.places })}, nil
 }
 
-// Close implements net.Listener.
 func (l *boundedListener) Close() error {
 	l.cancel()
 	return l.Listener.Close()
 }
 
-// boundedConn is one connection of a boundedListener.
+// boundedConn is a connection of a boundedListener. Closing it frees its place.
 type boundedConn struct {
 	net.Conn
 	free func()
 }
 
-// Close implements net.Conn.
 func (c *boundedConn) Close() error {
 	c.free()
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent, so that the other side can read it to its end: net/http asks for it.
+// CloseWrite shuts down the sending side, so that the peer can read to the end; net/http looks for this method.
 func (c *boundedConn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// TestPace: however many requests there are, so many are let through in a second, and others wait, or are told to
-// come again; in that time nothing is computed for them.
+// TestPace: requests pass at the limited rate; the rest wait or are refused, and nothing is computed for them
+// meanwhile.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		served := 0
@@ -31,7 +31,7 @@ func TestPace(t *testing.T) {
 		refused := 0
 		end := time.Now().Add(20 * time.Second)
 		var clients sync.WaitGroup
-		for range 1000 { // many more than there can be connections
+		for range 1000 { // far more than possible connections
 			clients.Go(func() {
 				for time.Now().Before(end) {
 					w := httptest.NewRecorder()
@@ -51,14 +51,14 @@ func TestPace(t *testing.T) {
 		if most := requestBurst + requestRate*(20+int(longestPace/time.Second)+1); served > most || served < requestRate*20 {
 			t.Errorf("%d requests were served in 20 seconds, the most is %d", served, most)
 		}
-		// Each of those that were refused has waited.
+		// Each refused request has waited.
 		if most := 1000 * 20 / int(longestPace/time.Second); refused == 0 || refused > most {
 			t.Errorf("%d requests were refused, the most is %d", refused, most)
 		}
 	})
 }
 
-// endless is a listener to which somebody connects without end.
+// endless is a listener with an unlimited supply of clients.
 type endless struct{ taken int }
 
 func (l *endless) Accept() (net.Conn, error) {
@@ -69,7 +69,8 @@ func (l *endless) Accept() (net.Conn, error) {
 func (*endless) Close() error   { return nil }
 func (*endless) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestPaceOfConnections: connections that are closed at once come at their pace, and closing ends the wait.
+// TestPaceOfConnections: connections that close at once are accepted at the limited rate, and closing the listener
+// ends the wait.
 func TestPaceOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := new(endless)
@@ -106,10 +107,10 @@ func TestPaceOfConnections(t *testing.T) {
 	})
 }
 
-// watchClock starts a stopwatch that goes by the clock.
+// watchClock starts a stopwatch that measures wall time.
 func watchClock() stopwatch { return stopwatch{begin: time.Now()} }
 
-// TestStopwatch: what a goroutine computes counts, whatever its processor does meanwhile.
+// TestStopwatch: only the CPU time of the measured goroutine counts.
 func TestStopwatch(t *testing.T) {
 	w := watchThread()
 	begin, known := threadTime()
@@ -120,7 +121,7 @@ func TestStopwatch(t *testing.T) {
 	}
 }
 
-// TestPreviewsTakeTheirShare: previews one after the other may take what is saved up, and then their share of the time.
+// TestPreviewsTakeTheirShare: successive previews may use the burst, then their share.
 func TestPreviewsTakeTheirShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoad()
@@ -129,7 +130,7 @@ func TestPreviewsTakeTheirShare(t *testing.T) {
 		var took time.Duration
 		for time.Since(begin) < 10*time.Minute {
 			if wait, ok := l.allow(loadPreview); !ok {
-				time.Sleep(wait) // it may be tried then
+				time.Sleep(wait) // as Retry-After says
 				if _, ok := l.allow(loadPreview); !ok {
 					t.Fatalf("after %v there may be no preview yet", wait)
 				}
@@ -150,7 +151,7 @@ func TestPreviewsTakeTheirShare(t *testing.T) {
 	})
 }
 
-// TestShortRequestsCount: requests that take less than a millisecond each are paid for too.
+// TestShortRequestsCount: requests that take less than a millisecond are charged too.
 func TestShortRequestsCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoad()
@@ -177,8 +178,8 @@ func TestShortRequestsCount(t *testing.T) {
 	})
 }
 
-// TestAdmittedTogether: of requests and previews that are let in at the same time, one may take longer than what is left; the others do not
-// add to that.
+// TestAdmittedTogether: of concurrent requests and previews, one may overdraw the budget; the others do not add to
+// that.
 func TestAdmittedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoad()
@@ -213,7 +214,7 @@ func TestAdmittedTogether(t *testing.T) {
 	})
 }
 
-// stalled is a ResponseWriter whose client does not read.
+// stalled is a ResponseWriter for a client that does not read.
 type stalled struct {
 	*httptest.ResponseRecorder
 	stuck, read chan struct{}
@@ -225,7 +226,7 @@ func (s *stalled) Write(p []byte) (int, error) {
 	return s.ResponseRecorder.Write(p)
 }
 
-// TestSlowReader: who does not read its answer keeps nobody else waiting, and is not charged for the time.
+// TestSlowReader: a slow reader delays nobody, and is not charged for the time.
 func TestSlowReader(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
 	slow := &stalled{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
@@ -245,8 +246,8 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestSlowReadersHoldSoMuch: answers that are being sent hold so much and no more, of pages and previews; a single one
-// may be larger.
+// TestSlowReadersHoldSoMuch: answers being sent, of pages and previews, hold limited memory; a single one may be
+// larger.
 func TestSlowReadersHoldSoMuch(t *testing.T) {
 	t.Parallel()
 	c := &console{Options: Options{Source: newServer(t)}, load: newLoad()}
@@ -290,13 +291,13 @@ func TestSlowReadersHoldSoMuch(t *testing.T) {
 	}
 }
 
-// TestSlowUpload: manifests that are on their way keep no preview from being made; so many may be on their way.
+// TestSlowUpload: uploads in progress do not block a preview, and their number is limited.
 func TestSlowUpload(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
 	body, upload := io.Pipe()
 	ended := make(chan *httptest.ResponseRecorder)
 	go func() { ended <- ask(h, http.MethodPost, PathPreview, body, "Content-Type", "application/yaml") }()
-	if _, err := upload.Write([]byte("12")); err != nil { // it is being read now
+	if _, err := upload.Write([]byte("12")); err != nil { // the server is reading it now
 		t.Fatal(err)
 	}
 	if w := preview(h, "1234"); w.Code != http.StatusOK {

@@ -20,29 +20,29 @@ import (
 //go:embed pages assets
 var files embed.FS
 
-// page is what the layout shows.
+// page is the data of the layout.
 type page struct {
 	Title string
-	// Status is what has become of what the page is about, in a few words, for those who hear it.
+	// Status summarizes the page's subject for screen readers.
 	Status string
-	Server *Server // nil if the page is about none
-	Search string  // what the names are looked through for
-	Data   []link  // the same as JSON; nil for none
+	Server *Server // nil if the page is not about the server
+	Search string  // the search text of the names page
+	Data   []link  // links to the same data as JSON
 	Nav    []navItem
 	Body   any
 	code   int // 0 for 200
 }
 
-// link leads to a path.
+// link is a link to a path of the console.
 type link struct{ Path, Text string }
 
-// navItem is one link of the navigation.
+// navItem is a link of the navigation.
 type navItem struct {
 	Path, Text string
 	Active     bool
 }
 
-// navigation are the pages, in their order.
+// navigation lists the pages in order.
 var navigation = []navItem{
 	{Path: "/", Text: "Overview"},
 	{Path: "/names", Text: "Names"},
@@ -51,10 +51,10 @@ var navigation = []navItem{
 	{Path: "/explain", Text: "Explain"},
 }
 
-// pageNames are the templates.
+// pageNames are the names of the templates.
 var pageNames = []string{"overview", "names", "name", "targets", "conflicts", "explain", "problem"}
 
-// templates are the pages, by name, each with the layout.
+// templates maps each page name to its template, with the layout.
 var templates = sync.OnceValue(func() map[string]*template.Template {
 	base := template.Must(template.New("").Funcs(funcs).ParseFS(files, "pages/layout.html", "pages/world.html"))
 	all := make(map[string]*template.Template, len(pageNames))
@@ -64,7 +64,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// pages returns the endpoints of the pages and what they load.
+// pages returns the endpoints of the pages and of their assets.
 func (c *console) pages() []endpoint {
 	show := func(path, name, api, known string, ask func(inspect.View, query) (*page, error)) endpoint {
 		return endpoint{path, http.MethodGet, loadPage, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, p *page) {
@@ -113,14 +113,14 @@ func (c *console) show(w http.ResponseWriter, r *http.Request, name string, p *p
 
 const htmlType = "text/html; charset=utf-8"
 
-// render returns a page as HTML.
+// render renders a page as HTML.
 func render(name string, p *page) ([]byte, error) {
 	var b bytes.Buffer
 	err := templates()[name].ExecuteTemplate(&b, "layout", p)
 	return b.Bytes(), err
 }
 
-// navOf returns the navigation of a page.
+// navOf returns the navigation, with the current page marked.
 func navOf(path string) []navItem {
 	nav := slices.Clone(navigation)
 	for i := range nav {
@@ -129,20 +129,20 @@ func navOf(path string) []navItem {
 	return nav
 }
 
-// problem is the body of a page that says what is wrong.
+// problem is the content of an error page.
 type problem struct {
 	Text string
-	// Follows is true if it may be over soon: the page follows, and becomes the one that was asked for.
+	// Follows is true if the problem may be temporary: the page refreshes and becomes the requested one.
 	Follows bool
 }
 
-// failPage writes a page that says what is wrong.
+// failPage writes an error page.
 func failPage(w http.ResponseWriter, r *http.Request, code int, field, text string) {
 	if field != "" {
 		text = field + ": " + text
 	}
 	p := &page{Title: http.StatusText(code), Status: text, Nav: navOf(r.URL.Path), Body: problem{Text: text}}
-	// A page that is there already and looks again keeps what it shows: it does not ask for HTML by its type.
+	// When a page refreshes itself, its request does not name text/html, and it keeps its content.
 	if momentary := code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable; momentary &&
 		strings.Contains(r.Header.Get("Accept"), "text/html") {
 		p.Body = problem{text, true}
@@ -162,7 +162,7 @@ func failPage(w http.ResponseWriter, r *http.Request, code int, field, text stri
 	_, _ = w.Write(body)
 }
 
-// asset writes a file that pages load.
+// asset serves a static file.
 func asset(w http.ResponseWriter, r *http.Request) {
 	if r.URL.RawQuery != "" {
 		fail(w, r, http.StatusBadRequest, "no parameters are allowed here")
@@ -177,10 +177,10 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	write(w, r, assetTypes[name[strings.LastIndexByte(name, '.')+1:]], data)
 }
 
-// assetTypes are the types of the files, by their extension.
+// assetTypes maps file extensions to media types.
 var assetTypes = map[string]string{"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
-// choiceOf is one choice of a form.
+// choiceOf is an option of a form.
 type choiceOf struct{ Value, Text string }
 
 func namePage(v inspect.View, q query) (*page, error) {
@@ -190,7 +190,7 @@ func namePage(v inspect.View, q query) (*page, error) {
 	}
 	inspect.WorstFirst(t)
 	m := &page{Title: t.Name, Status: inspect.HealthText(&t.NameState)}
-	asked := "A" // the type whose choice is shown
+	asked := "A" // the selected type
 	if !slices.Contains(t.Types, asked) && slices.Contains(t.Types, "AAAA") {
 		asked = "AAAA"
 	}
@@ -235,10 +235,10 @@ func targetsPage(v inspect.View, q query) (*page, error) {
 	}{q["q"], q["state"], targetStates, found}}, nil
 }
 
-// conflicting is the body of the page conflicts.
+// conflicting is the content of the page conflicts.
 type conflicting struct {
 	*inspect.Troubles
-	// Next and NextObjects lead to the pages behind this one; First to the first ones, from others. They are "" for none.
+	// Next and NextObjects are links to the next pages, First from later pages to the first; "" for none.
 	Next, NextObjects, First string
 }
 
@@ -262,18 +262,18 @@ func (c *console) conflictsPage(v inspect.View, q query) (*page, error) {
 	return &page{Title: "Conflicts", Status: status, Body: body}, nil
 }
 
-// pathOf returns the path of a page with parameters, from names and values in turn.
+// pathOf returns a path with parameters, from alternating names and values.
 func pathOf(path string, pairs ...string) string {
 	u := url.URL{Path: path, RawQuery: values(pairs...).Encode()}
 	return u.String()
 }
 
-// explained is the body of the page explain.
+// explained is the content of the page explain.
 type explained struct {
 	Asked       inspect.Question
-	Wrong       string // what is wrong with the question; "" for nothing
+	Wrong       string // the error in the question; "" for none
 	Explanation *records.Explanation
-	Near        *inspect.NamePage // where the name does not exist
+	Near        *inspect.NamePage // if the name does not exist
 }
 
 func explainPage(v inspect.View, q query) (*page, error) {
@@ -288,7 +288,7 @@ func explainPage(v inspect.View, q query) (*page, error) {
 	}
 	x, err := explain(v, body.Asked)
 	missing := x != nil && x.Rcode == "NXDOMAIN"
-	if of, ok := inspect.IsRequest(err); ok { // the form stays, with what is in it
+	if of, ok := inspect.IsRequest(err); ok { // keep the form with its input
 		body.Wrong, m.code = of.Error(), http.StatusBadRequest
 		if missing = of.NotFound; missing {
 			m.code = http.StatusNotFound
@@ -310,14 +310,14 @@ func explainPage(v inspect.View, q query) (*page, error) {
 	return m, nil
 }
 
-// explain explains the answer to a question, of the same draw each time: a page that is looked at again every two
-// seconds does not change unless what it shows does, and the API has the same.
+// explain explains an answer with a draw that depends only on the question: a page that refreshes changes only if the
+// answer does, and the API agrees with it.
 func explain(v inspect.View, q inspect.Question) (*records.Explanation, error) {
 	v.Random = func() uint64 { return drawOf(q) }
 	return v.Explain(q)
 }
 
-// drawOf returns the draw of a question, however it is written.
+// drawOf returns the draw of a question, whatever its spelling.
 func drawOf(q inspect.Question) uint64 {
 	rtype, _ := inspect.ParseType(q.Type)
 	name, _ := inspect.ParseName(q.Name)

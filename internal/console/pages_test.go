@@ -19,7 +19,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// TestLinksToData: a page leads to all data that it shows, each with a good answer, and one without such data to none.
+// TestLinksToData: a page links to all data that it shows, and each link works; pages without data have no link.
 func TestLinksToData(t *testing.T) {
 	h := New(Options{Source: newServer(t)})
 	links := regexp.MustCompile(`href="(/api/[^"]*)">([^<]*)</a>`)
@@ -47,7 +47,7 @@ func TestLinksToData(t *testing.T) {
 	}
 }
 
-// TestSameDraw: the API explains the draw that the page shows, however the question is written.
+// TestSameDraw: the API explains the same draw as the page, whatever the question's spelling.
 func TestSameDraw(t *testing.T) {
 	s := newServer(t)
 	draws := uint64(0)
@@ -74,7 +74,7 @@ func TestSameDraw(t *testing.T) {
 	}
 }
 
-// TestSummaries: those who hear a page hear what there is, and those who see it see the counts.
+// TestSummaries: the screen reader text matches the page, and the visible text has the counts.
 func TestSummaries(t *testing.T) {
 	s, targets := checkedServer(t)
 	h := New(Options{Source: s})
@@ -113,7 +113,7 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-// TestPeopleFirst: a member is named as people know it, before its identifier, and the worst comes first.
+// TestPeopleFirst: a member's familiar name comes before its identifier, and the worst member first.
 func TestPeopleFirst(t *testing.T) {
 	s := serverOf(t, `
 gateway n/eu host=a.example.com addr=192.0.2.1
@@ -151,7 +151,7 @@ policy n/us weight=1 geo=US check=HTTP:80/,failures=1`)
 	}
 }
 
-// TestWorstOfAll: the list of all names begins with the worst, on whatever page they would stand.
+// TestWorstOfAll: the list of all names starts with the worst, whatever page they would be on.
 func TestWorstOfAll(t *testing.T) {
 	var lines []string
 	for i := range 150 {
@@ -168,12 +168,12 @@ func TestWorstOfAll(t *testing.T) {
 	}
 }
 
-// nobody is a Locator that finds nobody.
+// nobody is a Locator that locates no client.
 type nobody struct{}
 
 func (nobody) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return new(geo.Codes), 0 }
 
-// TestConflictPages: the page of conflicts leads on to all of them.
+// TestConflictPages: the conflicts page leads to all conflicts.
 func TestConflictPages(t *testing.T) {
 	all := []string{"gateway n/first host=a.example.com addr=192.0.2.1\npolicy n/first"}
 	for i := range 250 {
@@ -220,7 +220,7 @@ func TestConflictPages(t *testing.T) {
 	}
 }
 
-// TestSlowUploadIsAnswered: manifests that have not come in time are answered with a sentence.
+// TestSlowUploadIsAnswered: manifests that time out get an error message.
 func TestSlowUploadIsAnswered(t *testing.T) {
 	t.Parallel()
 	var c net.Conn
@@ -231,10 +231,10 @@ func TestSlowUploadIsAnswered(t *testing.T) {
 		}
 		s.Config.WriteTimeout -= s.Config.ReadTimeout - 300*time.Millisecond
 		s.Config.ReadTimeout = 300 * time.Millisecond
-		c = dial(t, s.Listener.Addr()) // what there is has come before the time begins
+		c = dial(t, s.Listener.Addr()) // all that is sent arrives before the timeout starts
 		_, _ = io.WriteString(c, "POST "+PathPreview+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/yaml\r\nContent-Length: 10\r\n\r\nkind")
 	})
-	answer, err := io.ReadAll(c) // the connection ends with it
+	answer, err := io.ReadAll(c) // the server closes the connection
 	if text := string(answer); err != nil || !strings.HasPrefix(text, "HTTP/1.1 408 ") ||
 		!strings.Contains(text, `"message":"the manifests did not arrive within 30 seconds`) {
 		t.Errorf("it is answered with %s, %v", text, err)

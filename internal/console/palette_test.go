@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// rgb is a colour: linear red, green and blue.
+// rgb is a colour in linear red, green and blue.
 type rgb [3]float64
 
-// palettes returns the colours of the style sheet, by name, light and dark.
+// palettes returns the colours of the style sheet by name, for light and dark mode.
 func palettes(t *testing.T) [2]map[string]rgb {
 	t.Helper()
 	css, err := files.ReadFile("assets/console.css")
@@ -42,14 +42,14 @@ func palettes(t *testing.T) [2]map[string]rgb {
 	return both
 }
 
-// contrast is that of WCAG 2.2.
+// contrast is the contrast ratio of WCAG 2.2.
 func contrast(a, b rgb) float64 {
 	light := func(c rgb) float64 { return 0.2126*c[0] + 0.7152*c[1] + 0.0722*c[2] + 0.05 }
 	x, y := light(a), light(b)
 	return max(x, y) / min(x, y)
 }
 
-// times multiplies a matrix with a colour.
+// times multiplies a colour by a matrix.
 func times(m [3]rgb, c rgb) (r rgb) {
 	for i := range r {
 		r[i] = m[i][0]*c[0] + m[i][1]*c[1] + m[i][2]*c[2]
@@ -57,14 +57,14 @@ func times(m [3]rgb, c rgb) (r rgb) {
 	return r
 }
 
-// eyes are how colours are seen (Machado, Oliveira and Fernandes, 2009).
+// eyes are kinds of colour vision, as matrices (Machado, Oliveira and Fernandes, 2009).
 var eyes = map[string][3]rgb{
 	"all cones":    {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 	"protanopia":   {{0.152286, 1.052583, -0.204868}, {0.114503, 0.786281, 0.099216}, {-0.003882, -0.048116, 1.051998}},
 	"deuteranopia": {{0.367322, 0.860646, -0.227968}, {0.280085, 0.672501, 0.047413}, {-0.01182, 0.04294, 0.968881}},
 }
 
-// oklab returns the lightness and the hue of a colour (Ottosson, 2020), in which distances are as eyes see them.
+// oklab converts a colour to OKLab (Ottosson, 2020), where distances match perception.
 func oklab(c rgb) rgb {
 	cones := times([3]rgb{
 		{0.4122214708, 0.5363325363, 0.0514459929},
@@ -81,7 +81,8 @@ func oklab(c rgb) rgb {
 	}, cones)
 }
 
-// TestPalette: each colour of the map has a contrast of 3 to 1 to what it stands on, and any two are told apart by all eyes.
+// TestPalette: each map colour has a contrast of at least 3:1 to its background, and any two differ with every colour
+// vision.
 func TestPalette(t *testing.T) {
 	const least = 0.07 // in OKLab, where black and white are 1 apart
 	for i, p := range palettes(t) {

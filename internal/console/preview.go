@@ -14,14 +14,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// MaxManifests is how many octets of manifests a preview takes.
+// MaxManifests is the maximum size of a preview's manifests, in octets.
 const MaxManifests = 1 << 20
 
-// manifestTypes are the types that a body of manifests may have. None of them is one that a page elsewhere can
-// send without asking first.
+// manifestTypes are the accepted media types of manifests. Pages of other sites cannot send any of them without a
+// CORS preflight.
 var manifestTypes = []string{"application/yaml", "application/x-yaml", "application/json"}
 
-// preview answers what would differ if the manifests in the body were applied.
+// preview serves the preview of the manifests in the body.
 func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	q, err := readQuery(r.URL, "cluster prune")
 	if err != nil {
@@ -62,7 +62,8 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// previewed makes a preview, now that its manifests are there, unless another one is being made, or it may be made later alone.
+// previewed answers with the preview of manifests that have been read, unless another preview is running or the
+// budget is used up.
 func (c *console) previewed(w http.ResponseWriter, r *http.Request, p PreviewRequest) {
 	if _, ok := c.Source.Look(); !ok {
 		notReady(w, r)

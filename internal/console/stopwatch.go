@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// stopwatch measures how long the goroutine that has started it keeps a processor busy, until that one stops it. What it waits for
-// in between does not count, where the system knows that.
+// stopwatch measures the CPU time of the goroutine that starts it until the same goroutine stops it. Without support
+// from the system it measures wall time, which includes waiting.
 type stopwatch struct {
 	begin time.Time
 	busy  time.Duration
 	known bool
 }
 
-// watchThread starts one. The goroutine keeps its thread until then: the system knows the time of each thread.
+// watchThread starts a stopwatch. It locks the goroutine to its thread until stop, as the system measures CPU time
+// per thread.
 func watchThread() stopwatch {
 	runtime.LockOSThread()
 	s := stopwatch{begin: time.Now()}
@@ -21,7 +22,7 @@ func watchThread() stopwatch {
 	return s
 }
 
-// stop returns what was measured.
+// stop returns the time measured.
 func (s stopwatch) stop() time.Duration {
 	defer runtime.UnlockOSThread()
 	if now, ok := threadTime(); ok && s.known {

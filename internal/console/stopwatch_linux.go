@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns how long the thread has kept a processor busy.
+// threadTime returns the CPU time of the current thread.
 func threadTime() (time.Duration, bool) {
 	var now unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now)

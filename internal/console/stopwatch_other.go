@@ -4,5 +4,5 @@ package console
 
 import "time"
 
-// threadTime tells that the system does not say how long the thread has kept a processor busy.
+// threadTime reports that this system offers no CPU time per thread.
 func threadTime() (time.Duration, bool) { return 0, false }

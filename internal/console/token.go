@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// Token is the secret that requests must show. The file is read again where it has changed; what is
-// kept of it is a digest. Any number of goroutines may use one.
+// Token is the secret that requests must present. The file is read again when it changes; only a digest is kept. It
+// is safe for concurrent use.
 type Token struct {
 	path string
 
 	mu     sync.Mutex
 	looked time.Time
-	info   os.FileInfo // of the file that sum is from
+	info   os.FileInfo // of the file that sum was read from
 	sum    [sha256.Size]byte
-	// trouble says why the file cannot be used as it is now, and since is when that began; "" if it can.
+	// trouble says why the file cannot be used now, "" if it can; since is when that began.
 	trouble string
 	since   time.Time
 }
 
-// Bounds of a token, in octets: what is shorter can be guessed.
+// Length limits of a token, in octets: shorter ones can be guessed.
 const (
 	minToken = 16
 	maxToken = 4096
 )
 
-// lookAgain is how long a token counts without a look at its file.
+// lookAgain is the minimum time between two looks at the file.
 const lookAgain = time.Second
 
-// OpenToken reads a token for the first time. White space around it does not count. The error names
-// the file, and nothing of what it holds.
+// OpenToken reads a token file. Surrounding white space is ignored. The error names the file, and nothing of its
+// contents.
 func OpenToken(path string) (*Token, error) {
 	t := &Token{path: path}
 	if err := t.read(); err != nil {
@@ -76,13 +76,12 @@ func (t *Token) read() error {
 	return nil
 }
 
-// matches reports whether a request shows the token. Where the file has gone or is broken, the token
-// before it counts.
+// matches reports whether a request presents the token. If the file is missing or broken, the last good token counts.
 func (t *Token) matches(r *http.Request) bool {
 	shown := ""
 	if scheme, rest, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		shown = strings.TrimSpace(rest)
-	} else if _, password, ok := r.BasicAuth(); ok { // what browsers can send
+	} else if _, password, ok := r.BasicAuth(); ok { // browsers can send this
 		shown = password
 	}
 	sum := sha256.Sum256([]byte(shown))
@@ -91,8 +90,8 @@ func (t *Token) matches(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
 }
 
-// refresh reads the file again where it has changed, or could not be used. It returns why that cannot
-// be used, "" if it can, and reports whether that is news.
+// refresh reads the file again if it has changed or was unusable. trouble says why it cannot be used, "" if it can;
+// news reports whether that has changed.
 func (t *Token) refresh(now time.Time) (trouble string, news bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,14 +118,14 @@ func sameFile(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// problem says why the file cannot be used as it is now, and since when; "" if it can.
+// problem returns why the file cannot be used now, "" if it can, and since when.
 func (t *Token) problem() (string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.trouble, t.since
 }
 
-// admits reports whether a request shows the token, and says in the log what has become of its file.
+// admits reports whether a request presents the token, and logs changes of the file's state.
 func (c *console) admits(r *http.Request) bool {
 	switch trouble, news := c.Token.refresh(time.Now()); {
 	case !news:

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// writeToken writes the file of a token.
+// writeToken writes a token file.
 func writeToken(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -19,7 +19,7 @@ func writeToken(t *testing.T, path, text string) {
 	}
 }
 
-// newToken returns a token in a file of its own.
+// newToken returns a token from a new file.
 func newToken(t *testing.T, text string) *Token {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "token")
@@ -31,7 +31,7 @@ func newToken(t *testing.T, text string) *Token {
 	return token
 }
 
-// TestToken: with a token nobody gets in without, wherever they come from; it may be changed.
+// TestToken: requests need the token, whatever address they come from, and the token may change.
 func TestToken(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "token")
 	for text, want := range map[string]string{
@@ -71,7 +71,7 @@ func TestToken(t *testing.T) {
 			t.Errorf("%q: status %d, want %d", c.header, got, c.want)
 		}
 	}
-	// A page that follows what it shows is told so, and the browser does not ask the user for another token; for all else it does.
+	// A refresh gets no WWW-Authenticate, so that the browser does not prompt for a password; other requests do.
 	if w := ask(h, http.MethodGet, "/names", nil, followHeader, "1"); w.Code != 401 || w.Header().Get("WWW-Authenticate") != "" {
 		t.Errorf("a page that follows is answered with %d %v", w.Code, w.Header())
 	}
@@ -96,8 +96,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestTokenTrouble: a token file that cannot be used any more is told once for each change of what is wrong, in the log and on the overview, until it can be
-// used again; nothing of what it holds is.
+// TestTokenTrouble: an unusable token file is reported once per change of the reason, in the log and on the overview,
+// until it recovers; its contents never are.
 func TestTokenTrouble(t *testing.T) {
 	const good, other = "first-token-of-some-length", "other-token-of-some-length"
 	token := newToken(t, good)
@@ -115,7 +115,7 @@ func TestTokenTrouble(t *testing.T) {
 	}
 	for i, c := range []struct {
 		change func()
-		with   string // what counts then
+		with   string // the token that counts then
 		want   string // in the log; "" for nothing new
 		calm   bool
 	}{

@@ -11,10 +11,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// colours is how many destinations have a colour of their own: the last one is that of all others.
+// colours is the number of destination colours; all further destinations share the last.
 const colours = 8
 
-// colour returns the class of a destination's colour.
+// colour returns the CSS class of a destination.
 func colour(to int) string {
 	if to < 0 {
 		return "land"
@@ -22,10 +22,10 @@ func colour(to int) string {
 	return "c" + strconv.Itoa(min(to, colours-1))
 }
 
-// shared reports whether a destination, of so many, is the first of several with one colour.
+// shared reports whether destination to is the first of several with one colour; of is the number of destinations.
 func shared(to, of int) bool { return to == colours-1 && of > colours }
 
-// goes says where a country goes, in a few words.
+// goes describes in a few words where a country's clients go.
 func goes(w *inspect.World, c inspect.CountryGoes) string {
 	if c.To < 0 {
 		return "nowhere"
@@ -34,7 +34,7 @@ func goes(w *inspect.World, c inspect.CountryGoes) string {
 	return strings.Join(d.Geo, ", ") + ", " + inspect.ClassText(d.Class) + inPlaceOf(c)
 }
 
-// inPlaceOf says which geography a country would go to if it were as good; "" for none.
+// inPlaceOf returns a clause with the geo that a country would go to if that were as healthy; "" for none.
 func inPlaceOf(c inspect.CountryGoes) string {
 	if c.Away == "" {
 		return ""
@@ -42,22 +42,22 @@ func inPlaceOf(c inspect.CountryGoes) string {
 	return ", in place of " + c.Away
 }
 
-// picture is what the map has.
+// picture is the parsed map.
 type picture struct {
 	box       string
 	countries map[string]spot
-	lands     []string // without a code
+	lands     []string // paths without a country code
 }
 
-// spot is where a country has the most room for a number: the centre of a circle on it, in the units of the map.
+// spot is the largest free circle on a country, for a number: centre and radius in map units.
 type spot struct{ x, y, radius float64 }
 
-// worldMap is what assets/world.svg has.
+// worldMap parses assets/world.svg.
 var worldMap = sync.OnceValue(func() *picture {
 	p := &picture{countries: make(map[string]spot)}
 	data, err := files.ReadFile("assets/world.svg")
 	if err != nil {
-		return p // a test sees to it that it is there
+		return p // a test checks that it exists
 	}
 	d := xml.NewDecoder(strings.NewReader(string(data)))
 	for {
@@ -84,7 +84,7 @@ var worldMap = sync.OnceValue(func() *picture {
 	}
 })
 
-// spotOf reads a spot: three numbers.
+// spotOf parses a spot: three numbers.
 func spotOf(s string) (at spot) {
 	for i, word := range strings.Fields(s) {
 		if v, err := strconv.ParseFloat(word, 64); err == nil && i < 3 {
@@ -94,10 +94,10 @@ func spotOf(s string) (at spot) {
 	return at
 }
 
-// smallSpot is the radius up to which a country is drawn on top of its neighbours.
+// smallSpot is the radius up to which a country is drawn above its neighbours, in map units.
 const smallSpot = 2.4
 
-// drawn returns those of the countries that the map has, the small ones last: neighbours would hide them.
+// drawn returns the countries that the map has, small ones last, so that neighbours do not hide them.
 func drawn(all []inspect.CountryGoes) (list []inspect.CountryGoes) {
 	size := func(c inspect.CountryGoes) int {
 		if worldMap().countries[c.Code].radius <= smallSpot {
@@ -114,27 +114,27 @@ func drawn(all []inspect.CountryGoes) (list []inspect.CountryGoes) {
 	return list
 }
 
-// mapNumber is the number of a destination, on one of its countries.
+// mapNumber is a destination's number on one of its countries.
 type mapNumber struct {
 	X, Y string
 	N    int
-	Big  bool // there is room for it on a phone too, or else the destination has none there
+	Big  bool // shown on phones too: the country has room, or the destination has no other
 }
 
-// How much room a country must have for a number, on a wide screen and on a phone: a radius in the units of the map.
+// Minimum radius of a number's spot, on a wide screen and on a phone, in map units.
 const (
 	roomy      = 6
 	roomyPhone = 14
 )
 
-// numbers returns the numbers that tell several destinations apart on the map, so that colour is not all that does: on each country
-// that has room for one, and on the largest of each destination.
+// numbers returns the numbers that tell destinations apart without colour: one on each country with room, and on the
+// largest country of each destination.
 func numbers(w *inspect.World) (list []mapNumber) {
 	if len(w.Destinations) < 2 {
 		return nil
 	}
 	at := worldMap().countries
-	largest := make(map[int]string) // codes, by destination
+	largest := make(map[int]string) // country codes, by destination
 	for _, c := range w.Countries {
 		if before, ok := largest[c.To]; !ok || at[c.Code].radius > at[before].radius {
 			largest[c.To] = c.Code
@@ -150,5 +150,5 @@ func numbers(w *inspect.World) (list []mapNumber) {
 	return list
 }
 
-// decimal writes a coordinate.
+// decimal formats a coordinate.
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

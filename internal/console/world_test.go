@@ -12,12 +12,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
-// notDrawn are the countries that the map lacks, and why.
+// notDrawn are the countries that the map lacks, with the reason.
 var notDrawn = map[string]string{
 	"AQ": "the map ends at 57 degrees south; nobody but some stations is there, and the table has it",
 }
 
-// TestMapHasEveryCountry: each country has a shape on the map, and room for a number, but for those that are named here.
+// TestMapHasEveryCountry: each country has a shape on the map and room for a number, except those listed here.
 func TestMapHasEveryCountry(t *testing.T) {
 	m := worldMap()
 	for _, c := range geo.Countries() {
@@ -36,7 +36,7 @@ func TestMapHasEveryCountry(t *testing.T) {
 	}
 }
 
-// TestMapParts: what has a code of its own is not drawn as part of the country that it belongs to.
+// TestMapParts: a territory with its own code is not drawn as part of another country.
 func TestMapParts(t *testing.T) {
 	data, err := files.ReadFile("assets/world.svg")
 	if err != nil {
@@ -74,7 +74,7 @@ func TestMapParts(t *testing.T) {
 	}
 }
 
-// worldOf renders a map of so many destinations, one country after the other going to the next one, and the last nowhere.
+// worldOf renders a map of n destinations: consecutive countries go to consecutive destinations, the last nowhere.
 func worldOf(t *testing.T, n int) string {
 	t.Helper()
 	w := &inspect.World{Name: "a.example.com", Type: "A"}
@@ -99,7 +99,7 @@ func worldOf(t *testing.T, n int) string {
 	return b.String()
 }
 
-// TestMapWords: colour is not all that tells where a country goes.
+// TestMapWords: text, not only colour, says where a country goes.
 func TestMapWords(t *testing.T) {
 	const grey = "From here on all are grey"
 	few, many := worldOf(t, colours), worldOf(t, 12)
@@ -126,7 +126,7 @@ func TestMapWords(t *testing.T) {
 	}
 }
 
-// TestMapSmallOnTop: what is small is drawn after its neighbours, which would hide it.
+// TestMapSmallOnTop: small countries are drawn after their neighbours, which would hide them.
 func TestMapSmallOnTop(t *testing.T) {
 	var all []inspect.CountryGoes
 	for _, c := range geo.Countries() {
