@@ -12,10 +12,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// WatchNamespaces is the environment's form of the property namespaces: a list with commas.
+// WatchNamespaces is the environment variable equivalent to the property namespaces: a comma-separated list.
 const WatchNamespaces = "WATCH_NAMESPACES"
 
-// Check completes o from the environment. It returns an error if the whole Corefile cannot work.
+// Check completes o from the environment. It returns an error if the Corefile as a whole cannot work.
 func Check(o *engine.Options) error {
 	if sel := &o.Selection; sel.Namespaces == nil {
 		names := strings.FieldsFunc(os.Getenv(WatchNamespaces), func(r rune) bool { return r == ',' || r == ' ' })
@@ -33,14 +33,14 @@ func Check(o *engine.Options) error {
 	return checkPublish(o)
 }
 
-// Warnings returns what is most likely a mistake in the whole Corefile, and is served as it stands.
+// Warnings returns the probable mistakes that only the whole Corefile shows. They do not prevent serving.
 func Warnings(o *engine.Options) []string { return slices.Concat(idlePublish(o), idleAddresses(o)) }
 
-// idlePublish returns a warning for each line publish whose domain has nothing to do with the zones of the Corefile, in the order
-// of the domains: other names are not served, and a misspelt one closes nothing (rule 5.1).
+// idlePublish returns a warning for each publish line whose domain is unrelated to all zones of the Corefile, sorted
+// by domain: such a line, perhaps misspelt, restricts nothing (rule 5.1).
 func idlePublish(o *engine.Options) (warnings []string) {
 	for _, line := range o.Publish {
-		fixed := line.Domain[strings.LastIndex(line.Domain, "*.")+1:] // behind the labels * of a pattern
+		fixed := line.Domain[strings.LastIndex(line.Domain, "*.")+1:] // without the * labels of a pattern
 		if !slices.ContainsFunc(o.Zones, func(z records.ZoneOptions) bool { return related(z.Origin, strings.TrimPrefix(fixed, ".")) }) {
 			warnings = append(warnings, fmt.Sprintf("%s: %s: no zone of the Corefile has this name, contains it or lies below it; the line has no effect",
 				o.At(publishKey(line)), strings.Replace(strings.TrimSuffix(publishKey(line), "."), ". types ", " types ", 1)))
@@ -49,8 +49,8 @@ func idlePublish(o *engine.Options) (warnings []string) {
 	return warnings
 }
 
-// idleAddresses returns a warning for each line nameserver with addresses whose name lies in no zone of the Corefile: they are
-// those of a name that is served elsewhere.
+// idleAddresses returns a warning for each nameserver line with addresses whose name is in no zone of the Corefile:
+// the addresses are never served.
 func idleAddresses(o *engine.Options) (warnings []string) {
 	addressed := make(map[string]bool)
 	for _, z := range o.Zones {
@@ -70,5 +70,5 @@ func idleAddresses(o *engine.Options) (warnings []string) {
 // related reports whether one of two names is, or contains, the other.
 func related(a, b string) bool { return rdata.IsSubdomain(a, b) || rdata.IsSubdomain(b, a) }
 
-// nameserverKey is what Options.At finds a line nameserver by.
+// nameserverKey is the key of a nameserver line for Options.At.
 func nameserverKey(name string) string { return "nameserver " + name }

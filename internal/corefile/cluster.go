@@ -15,7 +15,7 @@ import (
 
 var errNoBrace = errors.New("the block is not closed; write } on a line of its own")
 
-// cluster reads one more cluster, with its block where it has one.
+// cluster reads a cluster line, with its block if it has one.
 func (p *parser) cluster(args []string) error {
 	if err := count(args, 2, 3, "NAME FILE [CONTEXT]"); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (p *parser) cluster(args []string) error {
 		return fmt.Errorf("two clusters are named %q; rename one of them", c.Name)
 	}
 	p.clustersAt = p.at
-	if p.c.NextArg() { // the brace that begins its block
+	if p.c.NextArg() { // the opening brace of its block
 		if err := p.clusterBlock(&c); err != nil {
 			return err
 		}
@@ -49,8 +49,8 @@ func (p *parser) cluster(args []string) error {
 	return nil
 }
 
-// checkClusterName fails where a cluster cannot be called so: the name stands in metrics and
-// in override files, and is that of a Secret where it comes from one.
+// checkClusterName returns an error if name cannot name a cluster. The name appears in metrics and override files,
+// and is that of the Secret if the cluster comes from one.
 func checkClusterName(name string) error {
 	if name == engine.LocalCluster {
 		return fmt.Errorf("%q is the name of the main cluster; choose another one", engine.LocalCluster)
@@ -61,7 +61,7 @@ func checkClusterName(name string) error {
 	return nil
 }
 
-// clusterBlock reads the block of a cluster, whose opening brace was read last.
+// clusterBlock reads a cluster's block. The opening brace has been read.
 func (p *parser) clusterBlock(c *engine.Cluster) error {
 	if p.c.NextArg() {
 		return fmt.Errorf("unexpected %q after {; write it on a line of its own", p.c.Val())
@@ -110,7 +110,7 @@ func clusterProperty(c *engine.Cluster, name string, args []string) error {
 	return nil
 }
 
-// finishClusters checks the clusters of one block, and hands them to cfg.
+// finishClusters checks the clusters of one block and adds them to cfg.
 func (p *parser) finishClusters() error {
 	if len(p.clusters) == 0 {
 		return nil

@@ -15,25 +15,25 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// MaxGuard is the longest duration that the property guard accepts.
+// MaxGuard is the maximum of the property guard.
 const MaxGuard = 24 * time.Hour
 
-// Block is what one directive says about its own server block.
+// Block holds the settings of one directive that apply to its own server block.
 type Block struct {
-	// Zones are those that the block answers for, in lower case with a final dot. ZonesWritten is false if they come from
-	// the server block's key.
+	// Zones are the zones to answer for, in lower case with a final dot. ZonesWritten is false if they come from the
+	// server block's key.
 	Zones        []string
 	ZonesWritten bool
-	ZoneSet      map[string]bool // of Zones
+	ZoneSet      map[string]bool // the set of Zones
 	Fall         fall.F
 	Place        engine.Place
-	Warnings     []string // what is most likely a mistake, each with its place
-	// Keys are the zones of the server block, in the same form.
+	Warnings     []string // probable mistakes, each with its place
+	// Keys are the zones of the server block, in the form of Zones.
 	Keys []string
 }
 
-// Outside returns a warning for each zone that has nothing in common with those of the server block: CoreDNS hands no query for
-// it to this one, unless something rewrites names.
+// Outside returns a warning for each zone unrelated to those of the server block: CoreDNS passes no queries for it to
+// this block, unless a plugin rewrites names.
 func (b *Block) Outside() (warnings []string) {
 	for _, zone := range b.Zones {
 		if len(b.Keys) > 0 && !slices.ContainsFunc(b.Keys, func(key string) bool { return related(key, zone) }) {
@@ -44,8 +44,8 @@ func (b *Block) Outside() (warnings []string) {
 	return warnings
 }
 
-// addZone takes the options of one zone; at is the directive that they stand in. A zone may stand in several blocks, with equal
-// options.
+// addZone adds the options of one zone; at is the place of the directive. A zone may appear in several blocks, with
+// equal options.
 func addZone(o *engine.Options, z records.ZoneOptions, at engine.Place) error {
 	key := "zone " + z.Origin
 	i := slices.IndexFunc(o.Zones, func(other records.ZoneOptions) bool { return other.Origin == z.Origin })

@@ -15,8 +15,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Parse reads one kuadrant directive. Its process-wide settings go into cfg,
-// which other blocks may have written to already; the rest is returned.
+// Parse reads one kuadrant directive. It merges process-wide settings into cfg, which earlier blocks may have filled,
+// and returns the settings of this block.
 func Parse(c *caddy.Controller, cfg *engine.Options) (*Block, error) {
 	p := &parser{c: c, cfg: cfg, zone: records.ZoneOptions{
 		TTL: records.DefaultTTL, LoadBalancedTTL: records.DefaultLoadBalancedTTL,
@@ -31,7 +31,7 @@ func Parse(c *caddy.Controller, cfg *engine.Options) (*Block, error) {
 		args = c.ServerBlockKeys
 	}
 	for _, key := range c.ServerBlockKeys {
-		zones, _ := zonesOf(key) // CoreDNS has checked them
+		zones, _ := zonesOf(key) // CoreDNS has checked the key
 		p.block.Keys = append(p.block.Keys, zones...)
 	}
 	for _, arg := range args {
@@ -61,13 +61,13 @@ func Parse(c *caddy.Controller, cfg *engine.Options) (*Block, error) {
 	return p.finish()
 }
 
-// placeOf is the place of the word that c has read last.
+// placeOf returns the place of the last word that c read.
 func placeOf(c *caddy.Controller) engine.Place {
 	return engine.Place(fmt.Sprintf("%s:%d", c.File(), c.Line()))
 }
 
-// zonesOf returns the zones that a word of the Corefile means: more than one
-// for a network whose length is not a multiple of 8.
+// zonesOf returns the zones that a word of the Corefile denotes: several for a network whose length is not a multiple
+// of 8.
 func zonesOf(word string) ([]string, error) {
 	zones := plugin.Host(word).NormalizeExact()
 	if len(zones) == 0 || slices.ContainsFunc(zones, func(z string) bool { _, ok := dns.IsDomainName(z); return !ok }) {
@@ -84,20 +84,19 @@ type parser struct {
 	c     *caddy.Controller
 	cfg   *engine.Options
 	block Block
-	zone  records.ZoneOptions // of every zone of the block
+	zone  records.ZoneOptions // for every zone of the block
 	email string
 	seen  map[string]bool
-	// published are the domains of the block's lines `publish`.
+	// published holds the domains of the block's publish lines.
 	published map[string]bool
-	at        engine.Place // of the property that is being read
-	// manifestsAt is where the last directory of the block stands, clustersAt the last
-	// cluster.
+	at        engine.Place // of the property being read
+	// manifestsAt is the place of the block's last manifests line, clustersAt that of its last cluster.
 	manifestsAt, clustersAt engine.Place
 	clusters                []engine.Cluster   // of the block
 	dirs                    []engine.Manifests // of the block
 }
 
-// repeatable are the properties that may stand several times in one block.
+// repeatable are the properties that a block may repeat.
 var repeatable = map[string]bool{"cluster": true, "manifests": true, "nameserver": true, "publish": true}
 
 func (p *parser) property(name string) error {
@@ -111,7 +110,7 @@ func (p *parser) property(name string) error {
 	}
 	p.seen[name] = true
 	args := p.c.RemainingArgs()
-	if name != "cluster" && p.c.NextArg() { // only a brace ends the arguments before the line does
+	if name != "cluster" && p.c.NextArg() { // RemainingArgs also stops at a brace
 		return p.at.Errorf("%s: unexpected %q; the property takes no block", name, p.c.Val())
 	}
 	if err := read(p, args); err != nil {
@@ -124,7 +123,7 @@ func (p *parser) property(name string) error {
 	return nil
 }
 
-// finish checks what only the whole block shows, and hands the zones to cfg.
+// finish makes the checks that need the whole block, and adds its zones to cfg.
 func (p *parser) finish() (*Block, error) {
 	if n := len(p.dirs); n > 0 {
 		if n < len(p.cfg.Manifests) {

@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 		rname my.dns.admin@example.com
 		fallthrough k.example.com
 	}`), opt)
-	// ns1 lies in one of the zones only, and that is fine.
+	// ns1 may lie in only one of the zones.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestParseClusters: what a line cluster, and its block, say.
+// TestParseClusters: cluster lines and their blocks.
 func TestParseClusters(t *testing.T) {
 	opt := new(engine.Options)
 	_, err := Parse(caddy.NewTestController("dns", `kuadrant k.example.com {
@@ -98,7 +98,7 @@ func TestParseClusters(t *testing.T) {
 	}
 }
 
-// TestSecretsOff: Secrets are left out where nobody uses them.
+// TestSecretsOff: Secrets are not read if nothing needs them.
 func TestSecretsOff(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "secrets off": true, "probes off": false, "kinds Secret\nsecrets off": true} {
 		opt := new(engine.Options)
@@ -115,8 +115,8 @@ func TestSecretsOff(t *testing.T) {
 	}
 }
 
-// TestParseErrors: each message says what is wrong, and on which line (rule
-// 8.3). The directive stands on line 1, its block begins on line 2.
+// TestParseErrors: each message says what is wrong and on which line (rule 8.3). The directive is on line 1, its
+// block begins on line 2.
 func TestParseErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -241,8 +241,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestParseRname: what is no address falls back to the zone's hostmaster, as
-// with Kuadrant's plugin, and the block says so at the start.
+// TestParseRname: a malformed address falls back to the zone's hostmaster, as in Kuadrant's plugin, and the block
+// warns.
 func TestParseRname(t *testing.T) {
 	for email, want := range map[string]struct {
 		rname string
@@ -272,9 +272,8 @@ func TestParseRname(t *testing.T) {
 	}
 }
 
-// TestParseShared: what is process-wide stands in one block or is equal in all;
-// a zone has the same settings wherever it stands. The error is that of the
-// second block, and names the place in the first.
+// TestParseShared: a process-wide setting appears in one block or is equal in all; a zone's settings are equal in all
+// its blocks. The error is at the second block and names the place in the first.
 func TestParseShared(t *testing.T) {
 	dirA, dirB := t.TempDir(), t.TempDir()
 	differs := func(property string, line int) string {
@@ -325,7 +324,7 @@ func TestParseShared(t *testing.T) {
 	}
 }
 
-// TestCheckAddress: off loopback there is a token for the console.
+// TestCheckAddress: off loopback, the console needs a token.
 func TestCheckAddress(t *testing.T) {
 	for addr, want := range map[string][2]bool{ // without a token, and with one
 		"localhost:8090": {true, true}, "127.0.0.1:8090": {true, true}, "127.8.8.8:1": {true, true}, "[::1]:8090": {true, true},
@@ -362,8 +361,7 @@ func TestWatchNamespaces(t *testing.T) {
 	}
 }
 
-// FuzzCorefile: no text makes the parser panic, and what it takes can be
-// configured or is refused.
+// FuzzCorefile: no input makes the parser panic, and settings that parse either configure or are refused.
 func FuzzCorefile(f *testing.F) {
 	f.Add("kuadrant example.com {\nttl 5 6\nanswer flatten\nnameserver ns.x.net 192.0.2.1\n}")
 	f.Add("kuadrant . {\nfallthrough a b\npolicies a in (b)\nkinds Gateway\n}")

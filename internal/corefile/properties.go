@@ -18,7 +18,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 )
 
-// properties are all properties of the block with their readers.
+// properties maps each property of the block to its reader.
 var properties = map[string]func(*parser, []string) error{
 	"kubeconfig":      (*parser).kubeconfig,
 	"cluster":         (*parser).cluster,
@@ -49,7 +49,7 @@ var properties = map[string]func(*parser, []string) error{
 	"fallthrough":     (*parser).fallThrough,
 }
 
-// Properties returns the names of all properties, and of each whether a block may repeat it.
+// Properties returns the names of all properties, and for each whether a block may repeat it.
 func Properties() map[string]bool {
 	all := make(map[string]bool, len(properties))
 	for name := range properties {
@@ -202,7 +202,7 @@ func (p *parser) probes(args []string) error {
 	if len(args) != 1 || args[0] != "off" {
 		return wanted(args, "off")
 	}
-	p.cfg.Selection.NoHeaders = true // nothing sends one
+	p.cfg.Selection.NoHeaders = true // no probe sends any
 	return share(&p.cfg.ProbesOff, true)
 }
 
@@ -231,8 +231,7 @@ func (p *parser) prefixes(setting *[]netip.Prefix, args []string) error {
 	return shareOrdered(setting, slices.Compact(list))
 }
 
-// path makes a relative path relative to the directory of the Corefile's root
-// plugin, as CoreDNS's own plugins do.
+// path makes file relative to the root plugin's directory, as CoreDNS's plugins do.
 func (p *parser) path(file string) string {
 	return rootedPath(dnsserver.GetConfig(p.c).Root, file)
 }
@@ -260,7 +259,7 @@ func (p *parser) console(args []string) error {
 	return share(&p.cfg.Console, c)
 }
 
-// checkAddress checks an address of the console: off loopback there must be a token.
+// checkAddress checks the console's address: off loopback, a token is required.
 func checkAddress(addr string, token bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {

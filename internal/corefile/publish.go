@@ -13,10 +13,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// everyNamespace stands for all namespaces in a line publish.
+// everyNamespace means all namespaces in a publish line.
 const everyNamespace = "*"
 
-// publish reads who may publish at a domain and below it (rule 5.1).
+// publish reads a publish line: who may publish at a domain and below (rule 5.1).
 func (p *parser) publish(args []string) error {
 	if err := count(args, 2, -1, "DOMAIN NAMESPACE... [types TYPE...]"); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *parser) publish(args []string) error {
 	return shareList(&p.cfg.Publish[i].Namespaces, namespaces)
 }
 
-// publishDomain reads a domain: a name, or a pattern that begins with _, in which * stands for one label (rule 5.9).
+// publishDomain parses a domain: a name, or a pattern that begins with _, in which * matches one label (rule 5.9).
 func publishDomain(text string) (string, error) {
 	if err := checkASCII(text); err != nil {
 		return "", err
@@ -64,7 +64,7 @@ func publishDomain(text string) (string, error) {
 	return domain, nil
 }
 
-// checkTypes returns the types that a line publish names, in upper case and in order.
+// checkTypes returns the record types of a publish line, in upper case and sorted.
 func checkTypes(types []string) ([]string, error) {
 	if len(types) == 0 {
 		return nil, wanted(nil, "types such as A, AAAA or NS")
@@ -80,7 +80,7 @@ func checkTypes(types []string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// publishKey is what Options.At finds a line by.
+// publishKey is the key of a publish line for Options.At.
 func publishKey(line records.Publish) string {
 	if len(line.Types) == 0 {
 		return "publish " + line.Domain
@@ -88,7 +88,7 @@ func publishKey(line records.Publish) string {
 	return "publish " + line.Domain + " types " + strings.Join(line.Types, " ")
 }
 
-// closest returns the longest of names that is name or contains it; "" for none.
+// closest returns the longest of names that equals or contains name; "" for none.
 func closest(names map[string]bool, name string) string {
 	for at := range rdata.Ancestors(name) {
 		if names[at] {
@@ -98,8 +98,8 @@ func closest(names map[string]bool, name string) string {
 	return ""
 }
 
-// checkPublish fails where lines publish say who may publish in a part of a zone, and none says it of the zone: nothing opens or
-// closes by silence (rule 5.1).
+// checkPublish returns an error if publish lines cover a part of a zone and none covers the zone itself: no part is
+// open or closed by omission (rule 5.1).
 func checkPublish(o *engine.Options) error {
 	zones, domains := make(map[string]bool), make(map[string]bool)
 	for _, z := range o.Zones {

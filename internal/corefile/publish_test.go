@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// read reads directives, of server blocks one after the other.
+// read parses directives, each in its own server block.
 func read(t *testing.T, directives ...string) *engine.Options {
 	t.Helper()
 	opt := new(engine.Options)
@@ -23,7 +23,7 @@ func read(t *testing.T, directives ...string) *engine.Options {
 	return opt
 }
 
-// TestPublish: what lines publish say.
+// TestPublish: valid publish lines.
 func TestPublish(t *testing.T) {
 	opt := read(t, "kuadrant a.test {\npublish a.test b a b\npublish *.B.a.test *\npublish a.test c types ns A\npublish _acme-challenge.*.A.test certs types TXT\n}", "kuadrant b.test {\npublish a.test a b\n}")
 	want := []records.Publish{
@@ -37,7 +37,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestCheckPublish (bug A7): lines that are about a part of a zone need one that is about the zone (rule 5.1).
+// TestCheckPublish (bug A7): a publish line for a part of a zone requires one for the zone (rule 5.1).
 func TestCheckPublish(t *testing.T) {
 	const says = "Testfile:2 - Error during parsing: publish: api.open.test is only a part of zone \"open.test\"; say who may publish in the rest: " +
 		"`publish open.test *` for every namespace, or `publish open.test NAMESPACE...`"
@@ -64,13 +64,13 @@ func TestCheckPublish(t *testing.T) {
 			t.Errorf("%s: %q: %v\nwant %s", c.zones, c.lines, err, c.want)
 		}
 	}
-	// What one block lacks another one has.
+	// The line for the zone may be in another block.
 	if err := Check(read(t, "kuadrant open.test {\npublish api.open.test api\n}", "kuadrant other.test {\npublish open.test shop\n}")); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestPublishErrors: what a line publish cannot be.
+// TestPublishErrors: invalid publish lines.
 func TestPublishErrors(t *testing.T) {
 	const form, domain = "want DOMAIN NAMESPACE... [types TYPE...], found ", "want a domain name without wildcards, or one that begins with _, which may have * labels, found "
 	for line, want := range map[string]string{

@@ -19,30 +19,29 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Settings is what the kuadrant directives of a Corefile say about answers, for tools that
-// compile objects without a server.
+// Settings is the part of a Corefile's kuadrant directives that determines answers, for tools that compile objects
+// without a server.
 type Settings struct {
 	Options   *records.Options
 	Selection source.Selection
-	// Manifests are the directories to read, in the order of the Corefile; none where it names API
-	// servers.
+	// Manifests are the directories to read, in the order of the Corefile; empty if it names API servers.
 	Manifests []engine.Manifests
-	// GeoIP are the databases that find clients, those of CoreDNS's geoip plugin where no line of ours names any
-	// (rule 3.5), and Nets is the file of networks that is asked before them; "" for none.
+	// GeoIP are the databases that locate clients: those of our geoip lines, else those of CoreDNS's geoip plugin
+	// (rule 3.5). Nets is the networks file, which is asked first; "" for none.
 	GeoIP []string
 	Nets  string
 	// Overrides are the manual overrides; nil for none.
 	Overrides *api.Overrides
-	// Guard says where checks may go, as far as the Corefile does.
+	// Guard restricts the addresses that probes may reach, as far as the Corefile does.
 	Guard health.Guard
-	// Corefile is what all this was taken from, and Warnings is what is most likely a mistake in it, each with its place.
+	// Corefile holds the parsed directives. Warnings are the probable mistakes in them, each with its place.
 	Corefile *engine.Options
 	Warnings []string
 }
 
-// Read reads a Corefile without starting anything. Relative paths in it begin at the
-// working directory, or at the directive root of the server block, as CoreDNS has it. The error
-// names the file, and where it is about a directive of ours the line and the token.
+// Read reads a Corefile without starting anything. Relative paths are relative to the working directory, or to the
+// root directive of the server block, as in CoreDNS. Errors name the file; errors in a kuadrant directive also name
+// the line and token.
 func Read(path string) (*Settings, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -52,13 +51,13 @@ func Read(path string) (*Settings, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("read Corefile: %s is a directory; name the file", path)
 	}
-	blocks, err := caddyfile.Parse(path, f, nil) // other plugins' directives are theirs to check
+	blocks, err := caddyfile.Parse(path, f, nil) // nil: do not check other plugins' directives
 	if err != nil {
 		return nil, fmt.Errorf("read Corefile: %w", err)
 	}
 	cfg := new(engine.Options)
-	var lent, warnings []string             // lent are the databases of the geoip plugin
-	c := caddy.NewTestController("dns", "") // the one constructor that is not about a running server
+	var lent, warnings []string             // lent are the geoip plugin's databases
+	c := caddy.NewTestController("dns", "") // the only constructor that needs no server
 	for i, b := range blocks {
 		c.ServerBlockIndex, c.ServerBlockKeys = i, b.Keys
 		if root := b.Tokens["root"]; len(root) > 1 {
@@ -91,7 +90,7 @@ func Read(path string) (*Settings, error) {
 	return s, nil
 }
 
-// settingsOf returns what tools need of a Corefile that has been read.
+// settingsOf extracts the settings from a parsed Corefile.
 func settingsOf(cfg *engine.Options) (*Settings, error) {
 	s := &Settings{Options: cfg.Records(), GeoIP: cfg.GeoIP, Nets: cfg.Nets, Manifests: cfg.Manifests, Guard: health.Guard{Allow: cfg.ProbeAllow, Deny: cfg.ProbeDeny}, Corefile: cfg}
 	err := Check(cfg)

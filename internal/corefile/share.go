@@ -31,8 +31,7 @@ func unknownProperty(name string) error {
 	return fmt.Errorf("unknown property %q; want one of %s", name, strings.Join(known, ", "))
 }
 
-// count checks the number of arguments, none of which may be empty; most < 0 is
-// no limit.
+// count checks the number of arguments and that none is empty; most < 0 means no limit.
 func count(args []string, least, most int, form string) error {
 	if len(args) < least || most >= 0 && len(args) > most || slices.Contains(args, "") {
 		return wanted(args, form)
@@ -40,7 +39,7 @@ func count(args []string, least, most int, form string) error {
 	return nil
 }
 
-// checkNamespaces fails where a word cannot be a namespace's name.
+// checkNamespaces returns an error if a word is not a valid namespace name.
 func checkNamespaces(names []string) error {
 	for _, name := range names {
 		if len(validation.IsDNS1123Label(name)) > 0 {
@@ -50,7 +49,7 @@ func checkNamespaces(names []string) error {
 	return nil
 }
 
-// checkASCII fails where a name has characters beyond ASCII.
+// checkASCII returns an error if a name has non-ASCII characters.
 func checkASCII(name string) error {
 	if wrong := api.NotASCII(name); wrong != "" {
 		return fmt.Errorf("%q %s", name, wrong)
@@ -65,7 +64,7 @@ func wanted(args []string, form string) error {
 	return fmt.Errorf("want %s, found %q", form, strings.Join(args, " "))
 }
 
-// share sets a process-wide setting, unless another block has set it otherwise.
+// share sets a process-wide setting. It returns an error if another block has set a different value.
 func share[T comparable](setting *T, value T) error {
 	var unset T
 	if *setting != unset && *setting != value {
@@ -75,12 +74,12 @@ func share[T comparable](setting *T, value T) error {
 	return nil
 }
 
-// shareList is share for lists, whose order does not matter.
+// shareList is share for lists whose order does not matter.
 func shareList[T cmp.Ordered](setting *[]T, value []T) error {
 	return shareOrdered(setting, slices.Compact(slices.Sorted(slices.Values(value))))
 }
 
-// shareOrdered is share for lists in which the order matters.
+// shareOrdered is share for lists whose order matters.
 func shareOrdered[T comparable](setting *[]T, value []T) error {
 	if *setting != nil && !slices.Equal(*setting, value) {
 		return errDiffers
@@ -89,14 +88,13 @@ func shareOrdered[T comparable](setting *[]T, value []T) error {
 	return nil
 }
 
-// newManifests checks a directory and the name of its cluster, which defaults
-// to the directory's base name.
+// newManifests checks a directory and its cluster name, which defaults to the directory's base name.
 func newManifests(dir string, cluster []string) (engine.Manifests, error) {
 	m := engine.Manifests{Dir: filepath.Clean(dir), Cluster: filepath.Base(filepath.Clean(dir))}
 	if len(cluster) > 0 {
 		m.Cluster = cluster[0]
 	}
-	m.Cluster = strings.ToValidUTF8(m.Cluster, "\uFFFD") // it goes into JSON, for people and on disk
+	m.Cluster = strings.ToValidUTF8(m.Cluster, "\uFFFD") // it is written to JSON output and the state file
 	if m.Cluster == "" || strings.ContainsAny(m.Cluster, "/ ") || m.Cluster == "." || m.Cluster == ".." {
 		return m, fmt.Errorf("%q is not a cluster name; write one after the directory", m.Cluster)
 	}
@@ -110,7 +108,7 @@ func newManifests(dir string, cluster []string) (engine.Manifests, error) {
 	return m, nil
 }
 
-// rootedPath makes a relative file relative to root.
+// rootedPath returns file relative to root, unless it is absolute.
 func rootedPath(root, file string) string {
 	if filepath.IsAbs(file) || root == "" {
 		return file

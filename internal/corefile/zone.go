@@ -107,8 +107,7 @@ func (p *parser) rname(args []string) error {
 	if records.Rname(p.email) != "" {
 		return nil
 	}
-	// Kuadrant takes what is not an address, and falls back; what is one, but
-	// cannot be a name, is a mistake to be mended.
+	// Like Kuadrant, fall back if EMAIL is not an address. An address that cannot be an RNAME is an error.
 	if local, domain, _ := strings.Cut(strings.TrimSpace(p.email), "@"); local != "" && domain != "" {
 		return wanted(args, "an e-mail address such as admin@example.com")
 	}
@@ -136,7 +135,7 @@ func (p *parser) fallThrough(args []string) error {
 	return nil
 }
 
-// reachable reports whether an address can be that of a name server.
+// reachable reports whether addr can be a name server's address.
 func reachable(addr netip.Addr) bool {
 	return !addr.IsUnspecified() && !addr.IsMulticast() && addr != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }
