@@ -9,8 +9,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestEveryFieldOfCluster: every field of api.Cluster is written, or is one that a run begins
-// anew. Whoever adds one says here which.
+// TestEveryFieldOfCluster: every field of api.Cluster is either written or listed here as one that each run starts
+// afresh.
 func TestEveryFieldOfCluster(t *testing.T) {
 	written := []string{"Name", "UID", "Listings", "ListedIn", "Pools"}
 	anew := []string{"Epoch", "Changed", "Inferred"}
@@ -19,7 +19,7 @@ func TestEveryFieldOfCluster(t *testing.T) {
 		switch {
 		case slices.Contains(written, f.Name), slices.Contains(anew, f.Name):
 		case f.Type.Kind() == reflect.Struct && f.Type.PkgPath() == reflect.TypeOf(api.Cluster{}.Gateways).PkgPath():
-			trees++ // api.Cluster.All yields it, for there is one for each kind
+			trees++ // api.Cluster.All yields it: there is one for each kind
 		default:
 			t.Errorf("api.Cluster.%s is not written: write it in clusterLine, or say here that a run begins it anew", f.Name)
 		}
@@ -29,7 +29,7 @@ func TestEveryFieldOfCluster(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfKept: owners and serials are read back with all fields.
+// TestEveryFieldOfKept: every field of owners and serials survives a round trip.
 func TestEveryFieldOfKept(t *testing.T) {
 	var owner api.Owner
 	var kept api.Kept

@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestManyWriters: whoever reads while others write finds what one of them has written.
+// TestManyWriters: a reader among several writers sees one complete write.
 func TestManyWriters(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, full(t))
@@ -34,7 +34,7 @@ func TestManyWriters(t *testing.T) {
 	writers.Wait()
 }
 
-// FuzzRead reads anything, with the right checksum and without.
+// FuzzRead reads arbitrary input, with and without a correct checksum.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
 	if _, err := Write(dir, full(f)); err != nil {
@@ -62,7 +62,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What can be read can be written, and is the same then. No disk has to keep it.
+		// Whatever reads can be written and reads back equal. It need not reach the disk.
 		if err := file.Truncate(0); err != nil {
 			t.Fatal(err)
 		}

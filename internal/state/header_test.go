@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestDamagedRuns: the first line says how many runs may have published more than the file has. A file in
-// which that has changed is damaged as any other is: serials go by it (rule 6.7). Nobody counts runs in it either,
-// and gives it a new checksum.
+// TestDamagedRuns: a file whose first line has a changed run count is refused like any other damage, because serials
+// depend on it (rule 6.7). GoOn does not count a run in it, which would renew its checksum.
 func TestDamagedRuns(t *testing.T) {
 	dir := t.TempDir()
 	text := write(t, dir, full(t))
@@ -35,8 +34,8 @@ func TestDamagedRuns(t *testing.T) {
 	}
 }
 
-// TestNoChecksumOfTheFirstLine: this version's files do not pass without one, nor where they say that they are of
-// the version that had none.
+// TestNoChecksumOfTheFirstLine: a file of this version without the first line's checksum is refused, and so is one
+// that claims the version that had none.
 func TestNoChecksumOfTheFirstLine(t *testing.T) {
 	text := string(write(t, t.TempDir(), full(t)))
 	at := strings.Index(text, `,"line-sha256":"`)

@@ -18,7 +18,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// Errors of Read. Its others say which line cannot be read.
+// Errors of Read. Other errors say which line cannot be read.
 var (
 	ErrNotState = errors.New("not a state file of this server")
 	ErrNewer    = errors.New("written by a newer version of this server")
@@ -26,8 +26,8 @@ var (
 	ErrLine     = errors.New("damaged: the first line has changed")
 )
 
-// Read returns what the file in dir holds; an error that wraps fs.ErrNotExist where there is
-// none. It uses nothing of a file that is not whole, and so much memory as what it returns.
+// Read returns the contents of the file in dir. The error wraps fs.ErrNotExist if there is none. A damaged file is
+// refused whole. Memory use is proportional to the result.
 func Read(dir string) (*Contents, error) {
 	file, err := os.Open(filepath.Join(dir, Name))
 	if err != nil {
@@ -44,7 +44,7 @@ func Read(dir string) (*Contents, error) {
 	return read(file, info.Size())
 }
 
-// read reads a file of a size.
+// read reads a file of size octets.
 func read(file io.ReaderAt, size int64) (*Contents, error) {
 	if size > maxSize {
 		return nil, fmt.Errorf("%d octets, more than the %d allowed", size, maxSize)
@@ -81,7 +81,7 @@ func read(file io.ReaderAt, size int64) (*Contents, error) {
 	return r.contents(), nil
 }
 
-// readHeader reads the first line, the first headerSize octets.
+// readHeader reads and checks the first line, which is headerSize octets long.
 func readHeader(in io.Reader) (h header, err error) {
 	text, err := io.ReadAll(io.LimitReader(in, headerSize))
 	if err != nil {
@@ -90,7 +90,7 @@ func readHeader(in io.Reader) (h header, err error) {
 	if !bytes.HasPrefix(text, []byte(beginning)) {
 		return h, ErrNotState
 	}
-	// The form of a newer version may be any, but for the beginning.
+	// A newer version may have any form after the version number.
 	var form int
 	if err := json.NewDecoder(bytes.NewReader(text[len(beginning):])).Decode(&form); err == nil && form > version {
 		return h, fmt.Errorf("%w: format %d, while this one reads up to %d", ErrNewer, form, version)
@@ -104,12 +104,12 @@ func readHeader(in io.Reader) (h header, err error) {
 	return h, nil
 }
 
-// reader is a file that is being read.
+// reader holds the state of reading a file.
 type reader struct {
 	c       Contents
-	cluster *api.Cluster // the last one; nil before the first
-	loader  *api.Loader  // of it
-	left    bool         // the last one is left out, with its objects
+	cluster *api.Cluster // the current one; nil before the first
+	loader  *api.Loader  // of cluster
+	left    bool         // the current one is skipped, with its objects
 	lacks   [api.NumKinds]bool
 	owners  map[string]api.Owner
 	serials map[string]api.Kept
@@ -123,7 +123,7 @@ func newReader(h header) *reader {
 	}
 }
 
-// line takes in a line.
+// line processes one line.
 func (r *reader) line(line []byte) error {
 	name, value, ok := member(line)
 	if !ok {
@@ -162,7 +162,7 @@ func (r *reader) line(line []byte) error {
 	}
 }
 
-// put reads a value, and takes it in.
+// put decodes value and passes it to take.
 func put[T any](value []byte, take func(T) error) error {
 	var v T
 	if err := strict(value, &v); err != nil {
@@ -171,7 +171,7 @@ func put[T any](value []byte, take func(T) error) error {
 	return take(v)
 }
 
-// member takes the object with one member apart that a line is.
+// member splits a line, which is an object with one member.
 func member(line []byte) (name string, value []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"`))
 	if !ok {
@@ -184,7 +184,7 @@ func member(line []byte) (name string, value []byte, ok bool) {
 	return string(before), value[:len(value)-1], true
 }
 
-// strict reads one JSON value, of which every field is known.
+// strict decodes one JSON value without unknown fields into to.
 func strict(text []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -233,7 +233,7 @@ func (r *reader) begin(value []byte) error {
 	return nil
 }
 
-// end ends the last cluster.
+// end ends the current cluster.
 func (r *reader) end() {
 	if r.cluster == nil {
 		return
@@ -247,7 +247,7 @@ func (r *reader) end() {
 	r.lacks = [api.NumKinds]bool{}
 }
 
-// object takes in an object of the last cluster.
+// object adds an object to the current cluster.
 func (r *reader) object(name string, value []byte) error {
 	bare, octets := strings.CutSuffix(name, " octets")
 	k, ok := api.ParseKind(bare)
@@ -260,7 +260,7 @@ func (r *reader) object(name string, value []byte) error {
 	if r.cluster == nil {
 		return fmt.Errorf("%s before any cluster", k)
 	}
-	if octets { // in the first edition's form for what is not UTF-8
+	if octets { // the first edition's form for text that is not UTF-8
 		r.lacks[k] = true
 		return nil
 	}

@@ -1,20 +1,19 @@
-// Package state keeps on disk what a server has to know to start without an API server: the
-// last good objects, who has acquired which names, serials, and what checks have found
-// (rules 5.4, 6.7, 7.4 and 4.7).
+// Package state keeps on disk what a server needs to start without an API server: the last good
+// objects, the owners of names, zone serials and check results (rules 5.4, 6.7, 7.4 and 4.7).
 //
-// It is one file of lines of JSON. The first line has the version of the form, when it was
-// written, a checksum over all that follows, and one over itself; each other line is an object
-// with one member, whose name says what it is:
+// The state is one file of JSON lines. The first line holds the format version, the time of writing, a
+// checksum of all that follows and a checksum of itself. Each other line is an object with one member,
+// whose name gives its meaning:
 //
-//	{"cluster": …}        a cluster; the objects after it are its own
+//	{"cluster": …}        a cluster; its objects follow
 //	{"Gateway": …}        an object of that kind, in the form of api.Encode
-//	{"lacks": "Gateway"}  objects of that kind were left out: they are not all there are
-//	{"secrets": …}        where the Secrets are that name clusters, where all of these are known
-//	{"owner": …}          who has acquired a name
-//	{"serial": …}         what a zone was published with last
-//	{"health": …}         what checks have found of a target
+//	{"lacks": "Gateway"}  objects of that kind were omitted, so the list is incomplete
+//	{"secrets": …}        where the Secrets that name clusters are, if all of these are known
+//	{"owner": …}          the owner of a name
+//	{"serial": …}         what a zone was last published with
+//	{"health": …}         the state of a target
 //
-// No value of a Secret is in it.
+// The file holds no value of a Secret.
 package state
 
 import (
@@ -29,49 +28,47 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// version is that of the form. It grows where a reader of the one before would take what is
-// written for something else: where an api field gets another meaning, or gets one for zero.
-// A field that is new in the api, and means nothing where it is zero, changes nothing.
+// version is the version of the file format. It grows if a reader of the previous version would misread the file: if
+// an api field changes its meaning, or its zero value gets one. A new field whose zero value means nothing does not
+// change it.
 const version = 2
 
-// Name is that of the file in its directory.
+// Name is the file's name in its directory.
 const Name = "kuadrant-state.json"
 
 const (
-	// maxSize is the most octets that are read or written.
+	// maxSize is the maximum size to read or write, in octets.
 	maxSize = 1 << 30
-	// maxLine is the most octets of one line, far more than Kubernetes' objects have.
+	// maxLine is the maximum length of a line in octets, far above that of any Kubernetes object.
 	maxLine = 8 << 20
 )
 
-// Contents is what the file holds.
+// Contents holds what the state file keeps.
 type Contents struct {
-	// Written is when that was.
+	// Written is when the file was written.
 	Written time.Time
-	// Runs is how many runs of a server may have published more than it says: 0 where the one
-	// that has written it stopped then.
+	// Runs is the number of runs that may have published more than the file holds: 0 if its writer then stopped.
 	Runs     int
 	Clusters []Cluster
-	// Place is where the Secrets are that name clusters, as Cluster.Place has it, where names
-	// were denied in view of all of these; "" while there may be clusters that are not known.
+	// Place is where the Secrets that name clusters are, in the form of Cluster.Place, if names were denied with all
+	// those clusters known; "" while some may be unknown.
 	Place string
-	// Owners are those of api.Objects.Acquired, Serials what each zone was published with
-	// last, by its name with a final dot, and Health the state of each target, by its key.
-	// Each key is there once. None is nil in what was read.
+	// Owners are those of api.Objects.Acquired. Serials hold what each zone was last published with, by zone name
+	// with a final dot. Health holds the state of each target, by its key. Keys are unique. Read sets all three.
 	Owners  iter.Seq2[string, api.Owner]
 	Serials iter.Seq2[string, api.Kept]
 	Health  iter.Seq2[string, string]
 }
 
-// Cluster is a cluster with where it was read from.
+// Cluster is a cluster and its source.
 type Cluster struct {
 	*api.Cluster
-	// Identity is that of the source; Selection says which objects it was to read.
+	// Identity identifies the source; Selection says which objects were to be read.
 	Identity, Selection string
-	// Heard is until when the objects are known to have been those of the source.
+	// Heard is the last time when the objects were known to match the source.
 	Heard time.Time
-	// Place is where the Secret is that names the cluster, in the words of whoever follows
-	// such Secrets; "" if the Corefile names it. Nothing that the Secret holds is in it.
+	// Place is where the Secret that names the cluster is, in the words of the code that follows such Secrets; "" if
+	// the Corefile names the cluster. It holds nothing from the Secret.
 	Place string
 }
 
@@ -80,20 +77,20 @@ type header struct {
 	Version int       `json:"kuadrant-state"`
 	Written time.Time `json:"written"`
 	Runs    int       `json:"runs"`                  // Contents.Runs
-	Size    int64     `json:"size"`                  // octets after the line
-	Sum     string    `json:"sha256"`                // of these, in hexadecimal
-	Line    string    `json:"line-sha256,omitempty"` // the checksum of the fields above, as they are written
+	Size    int64     `json:"size"`                  // octets after this line
+	Sum     string    `json:"sha256"`                // SHA-256 of these octets, in hexadecimal
+	Line    string    `json:"line-sha256,omitempty"` // checksum of the fields above, as written
 }
 
-// headerSize is how many octets the first line has: it is written last, when the sum is
-// known, and again in its place.
+// headerSize is the length of the first line in octets. It is fixed because the line is rewritten in place once the
+// checksum is known.
 const headerSize = 256
 
-// beginning is how the first line begins in every version.
+// beginning is the start of the first line in every version.
 const beginning = `{"kuadrant-state":`
 
-// encode returns the first line, with its checksum. Who reads compares all of its octets with what
-// this returns for what was read: nothing in it may have changed.
+// encode returns the first line, with its checksum. A reader compares all its octets with encode's result for the
+// values read, so any change in the line is found.
 func (h header) encode() ([]byte, error) {
 	h.Line = ""
 	text, err := json.Marshal(h)
@@ -114,16 +111,15 @@ func (h header) encode() ([]byte, error) {
 	return line, nil
 }
 
-// clusterLine is the line of a cluster.
 type clusterLine struct {
-	// Name and UID are strings. The first edition has lists of octets for what is not UTF-8.
+	// Name and UID are strings. In the first edition, values that are not UTF-8 are lists of octets.
 	Name      any                    `json:"name"`
 	UID       any                    `json:"uid"`
 	Identity  string                 `json:"identity"`
 	Selection string                 `json:"selection"`
 	Heard     time.Time              `json:"heard"`
 	Listings  map[string]listingLine `json:"listings"` // by kind
-	// PoolsIn are the namespaces in which its objects pool; nil for all.
+	// PoolsIn are the namespaces whose objects pool; nil for all.
 	PoolsIn *[]string `json:"poolsIn,omitempty"`
 	// Place is Cluster.Place.
 	Place string `json:"secrets,omitempty"`
@@ -131,10 +127,10 @@ type clusterLine struct {
 
 type listingLine struct {
 	State string   `json:"state"`
-	In    []string `json:"in,omitempty"` // the namespaces that are listed nonetheless
+	In    []string `json:"in,omitempty"` // the namespaces that are listed although State is "not listed"
 }
 
-// listings are the words for api.Listing.
+// listings are the names of the api.Listing values.
 var listings = [...]string{"not listed", "listed", "not installed", "not watched", "missing"}
 
 type ownerLine struct {

@@ -44,7 +44,7 @@ func decoded(t testing.TB, name string) *api.Cluster {
 		[]byte("{"+meta+`,"spec":{"listeners":[{"name":"l","hostname":"*.Example.com","port":443,"protocol":"HTTPS"}]},"status":{"addresses":[{"value":"192.0.2.1"}]}}`))
 	must(err)
 	gateways.Set(g.Name, g)
-	// The octet 0xff is not UTF-8: it is replaced.
+	// The octet 0xff is not UTF-8 and is replaced.
 	g, err = api.DecodeGateway(name, []byte(`{"metadata":{"namespace":"n","name":"odd","labels":{"a`+"\xff"+`":"`+"\xff"+`"}}}`))
 	must(err)
 	gateways.Set(g.Name, g)
@@ -83,7 +83,7 @@ func decoded(t testing.TB, name string) *api.Cluster {
 	return c
 }
 
-// full is a state with everything in it.
+// full returns a state with every field set.
 func full(t testing.TB) *Contents {
 	return &Contents{
 		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3,
@@ -100,7 +100,7 @@ func full(t testing.TB) *Contents {
 	}
 }
 
-// flat returns what is to be the same in two states.
+// flat returns a comparable form of a state.
 func flat(c *Contents) any {
 	type cluster struct {
 		Identity, Selection, Place, Name, UID, Pools string
@@ -140,8 +140,7 @@ func write(t testing.TB, dir string, c *Contents) []byte {
 	return text
 }
 
-// TestRoundTrip: what is read is what was written, but for the values of Secrets, and nobody
-// else may read it.
+// TestRoundTrip: Read returns what Write wrote, except the values of Secrets, and only the owner can read the file.
 func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	text := write(t, dir, full(t))
@@ -168,7 +167,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLines: each line but the first is an object with one member, and each is JSON.
+// TestLines: each line is JSON, and each but the first is an object with one member.
 func TestLines(t *testing.T) {
 	for line := range bytes.Lines(write(t, t.TempDir(), full(t))) {
 		var object map[string]json.RawMessage
@@ -178,8 +177,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestDamage: a file in which a bit of any octet has changed, one that was cut, and one to which
-// something was added are refused whole.
+// TestDamage: a file with one changed bit, a truncated file and one with data appended are refused whole.
 func TestDamage(t *testing.T) {
 	text := write(t, t.TempDir(), full(t))
 	for i := range text {
@@ -212,7 +210,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestRefused: what cannot be used is refused with the reason.
+// TestRefused: an unusable file is refused with the reason.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ErrNotState.Error()},
@@ -243,7 +241,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// summed returns a file with the given lines after the first one.
+// summed returns a file with body after a matching first line.
 func summed(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return first(header{Version: version, Size: int64(len(body)), Sum: hex.EncodeToString(sum[:])}) + body
@@ -258,8 +256,8 @@ func first(h header) string {
 	return string(line)
 }
 
-// TestFirstEditionOctets: an object in the first edition's form for what is not UTF-8 is left out, and its kind
-// is not listed any more. A cluster whose name is not UTF-8 is left out, with its objects.
+// TestFirstEditionOctets: an object in the first edition's form for text that is not UTF-8 is skipped, and its kind
+// becomes not listed. A cluster with such a name is skipped with its objects.
 func TestFirstEditionOctets(t *testing.T) {
 	text := summed(`{"cluster":{"name":[99,255],"uid":[99,255],"listings":{"Gateway":{"state":"listed"}}}}` + "\n" +
 		`{"Gateway octets":{"Name":"n/g","Cluster":"c\u00ff"}}` + "\n" + `{"Zone":{"Name":"n/z","Cluster":"c"}}` + "\n" + `{"cluster":{"name":"c","uid":"u","listings":{"Gateway":{"state":"listed"},"Zone":{"state":"listed"}}}}` + "\n" +
@@ -273,8 +271,8 @@ func TestFirstEditionOctets(t *testing.T) {
 	}
 }
 
-// TestSizes: a file of more than the most octets is not looked at; an object with too long a
-// line is left out, and its kind is not listed any more.
+// TestSizes: a file above the maximum size is not read; an object whose line is too long is left out, and its kind
+// becomes not listed.
 func TestSizes(t *testing.T) {
 	dir := t.TempDir()
 	file, err := os.Create(filepath.Join(dir, Name))
@@ -307,7 +305,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestWriteFails: a write that fails leaves what was there.
+// TestWriteFails: a failed write leaves the old file.
 func TestWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, full(t))
@@ -339,8 +337,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// TestBugD2Prepare makes a directory, and removes what processes that died have left there. What is no file has not the
-// file's name.
+// TestBugD2Prepare: Prepare makes the directory, removes temporary files of dead processes, and refuses anything but
+// a file under the file's name.
 func TestBugD2Prepare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	if err := Prepare(dir); err != nil {
@@ -376,7 +374,7 @@ func TestBugD2Prepare(t *testing.T) {
 	}
 }
 
-// TestGoOn: runs are counted, and the file is otherwise the same.
+// TestGoOn: GoOn counts runs and changes nothing else.
 func TestGoOn(t *testing.T) {
 	dir := t.TempDir()
 	if err := GoOn(dir); !errors.Is(err, fs.ErrNotExist) {

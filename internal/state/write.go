@@ -19,14 +19,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// ErrTooLarge is the error where all that there is to keep would not be read again.
+// ErrTooLarge means that the contents exceed the maximum size that Read accepts.
 var ErrTooLarge = errors.New("larger than 1 GiB")
 
-// temporary begins the names of files that are being written.
+// temporary is the prefix of files being written.
 const temporary = "." + Name + "."
 
-// Prepare makes the directory where it is not there, and removes what processes that died have left in it: one that runs, and
-// writes just now, tries again. It fails where anything but a file has the file's name: who opens a FIFO waits for ever.
+// Prepare makes the directory if it does not exist, and removes temporary files of dead processes. A running process
+// whose file is removed retries. Prepare fails if the file's name belongs to anything but a file: opening a FIFO
+// would block forever.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)
@@ -47,9 +48,9 @@ func Prepare(dir string) error {
 	return nil
 }
 
-// Write makes c what the file in dir holds, whole or not at all: whoever reads meanwhile, or
-// after a loss of power, finds what was there before or c. Several processes may write; the
-// last one counts. It returns which objects it had to leave out for their length.
+// Write replaces the file in dir by c, atomically: a reader, even after a power loss, finds the old contents or c.
+// Several processes may write; the last write wins. left names the first maxLeft objects that were omitted because
+// they cannot be encoded or their lines are too long.
 func Write(dir string, c *Contents) (left []string, err error) {
 	file, err := os.CreateTemp(dir, temporary+"*") // mode 0600
 	if err != nil {
@@ -70,8 +71,7 @@ func Write(dir string, c *Contents) (left []string, err error) {
 	return w.left, syncDir(dir)
 }
 
-// unnamed returns an error of the file system without the name of the temporary file, which
-// is another one each time.
+// unnamed returns a file system error without the name of the temporary file, which differs each time.
 func unnamed(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return fmt.Errorf("%s: %w", path.Op, path.Err)
@@ -82,7 +82,7 @@ func unnamed(err error) error {
 	return err
 }
 
-// syncDir has the directory remember the new name. Not every file system can.
+// syncDir makes the rename durable. Not every file system supports it.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -136,9 +136,9 @@ func writeHeader(file *os.File, h header) error {
 	return err
 }
 
-// GoOn counts one more run in the file in dir, in its place: a server is about to publish more
-// than is in it. It is a few octets of one block. The version stays: the version of this server
-// before can go on with a file that was its own until something has been listed.
+// GoOn counts one more run in the file in dir: the server is about to publish more than the file holds. It overwrites
+// the first line in place, a few octets of one block. It keeps the version, so that the previous version of this
+// server can still use its own file until something has been listed.
 func GoOn(dir string) error {
 	file, err := os.OpenFile(filepath.Join(dir, Name), os.O_RDWR, 0)
 	if err != nil {
@@ -149,7 +149,7 @@ func GoOn(dir string) error {
 	if err != nil {
 		return err
 	}
-	h.Runs = min(h.Runs+1, 1_000_000) // a short number
+	h.Runs = min(h.Runs+1, 1_000_000) // bounded, so that the line fits
 	if err := writeHeader(file, h); err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (w *writer) cluster(c Cluster) error {
 	}
 	for k, l := range c.Listings {
 		if l == api.NotCounted {
-			l = api.NotListed // whether it counts is for whoever reads it
+			l = api.NotListed // the reader decides whether it counts
 		}
 		line.Listings[api.Kind(k).String()] = listingLine{listings[l], c.ListedIn[k]}
 	}
@@ -221,7 +221,7 @@ func (w *writer) cluster(c Cluster) error {
 	return nil
 }
 
-// object writes an object, unless it cannot be written or its line is too long.
+// object writes an object, unless it cannot be encoded or its line is too long.
 func (w *writer) object(k api.Kind, object any) (written bool, err error) {
 	w.begin(k.String())
 	if err := api.Encode(&w.line, object); err != nil || w.line.Len() >= maxLine {
@@ -233,7 +233,7 @@ func (w *writer) object(k api.Kind, object any) (written bool, err error) {
 	return true, w.end()
 }
 
-// maxLeft is how many objects are named that were left out.
+// maxLeft is how many omitted objects are named.
 const maxLeft = 10
 
 // member writes a line.
