@@ -26,8 +26,9 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkKubernetesRecords measures one first list of a Zone and 100,000 Records from
-// a real API server, up to the publish: CPU time of this process. KUADRANT_BENCH_RECORDS changes their number.
+// BenchmarkKubernetesRecords measures the first list of a Zone and 100,000 Records from a real API
+// server, up to the publish: CPU time of this process. KUADRANT_BENCH_RECORDS sets the number of
+// Records.
 func BenchmarkKubernetesRecords(b *testing.B) {
 	n := 100_000
 	if text := os.Getenv("KUADRANT_BENCH_RECORDS"); text != "" {
@@ -64,7 +65,7 @@ func BenchmarkKubernetesRecords(b *testing.B) {
 	b.ReportMetric(float64(heap)/float64(n*b.N), "heap-B/object")
 }
 
-// load runs a source until its first publish, which check looks at.
+// load runs a source until its first publish, and passes that to check.
 func load(b *testing.B, config *rest.Config, chunked bool, check func(*api.Cluster)) (cpu time.Duration, heap int64) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
@@ -94,7 +95,7 @@ func load(b *testing.B, config *rest.Config, chunked bool, check func(*api.Clust
 	return cpu, heap
 }
 
-// heapInUse is what lives on the heap.
+// heapInUse returns the size of the live heap, in bytes.
 func heapInUse() int64 {
 	var m runtime.MemStats
 	for range 2 {

@@ -99,7 +99,7 @@ func (c *codec) wire(data []byte) *wire {
 	return w
 }
 
-// list decodes a list. Nothing else may pass for an empty list.
+// list decodes a list. It fails unless data is a list: nothing else may pass for an empty one.
 func (c *codec) list(data []byte, into *wireList) error {
 	walk := jsonwalk.Of(data)
 	*into = wireList{}

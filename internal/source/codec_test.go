@@ -25,7 +25,7 @@ func gatewayCodec() *codec { return &codec{cluster: "c", kind: api.KindGateway} 
 func TestCodecObject(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
-		want       wire // without value
+		want       wire // without its value
 		value      bool
 		err        bool
 	}{
@@ -145,8 +145,7 @@ func TestCodecRefuses(t *testing.T) {
 	}
 }
 
-// TestCodecWatch reads events the way client-go does, from bodies that come in
-// pieces of all sizes.
+// TestCodecWatch reads events as client-go does, from bodies that arrive in pieces of all sizes.
 func TestCodecWatch(t *testing.T) {
 	big := strings.Replace(gatewayJSON, `"a":"b"`, `"a":"`+strings.Repeat("x", 5000)+`"`, 1)
 	text := `{"type":"ADDED","object":` + gatewayJSON + "}\n" +
@@ -197,7 +196,7 @@ func TestCodecWatch(t *testing.T) {
 	}
 }
 
-// endless is a body that never ends, and never ends its JSON value.
+// endless is a body whose one JSON value never ends.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -249,7 +248,7 @@ func FuzzCodec(f *testing.F) {
 	})
 }
 
-// TestCodecOfSecrets: should all of a Secret come where metadata were asked for, it is not taken in.
+// TestCodecOfSecrets checks that a whole Secret is refused if only metadata was requested.
 func TestCodecOfSecrets(t *testing.T) {
 	c := &codec{cluster: "c", kind: api.KindSecret}
 	text := `{"kind":"Secret","metadata":{"namespace":"ns","name":"a","resourceVersion":"7"},"stringData":{"a":"` + password + `"}}`

@@ -39,13 +39,14 @@ type DirectoryOptions struct {
 // Secrets are kept even if nothing refers to them: someone put the file there for this server,
 // which has to read it all. Headers come only from Secrets with the label api.HeadersLabel.
 //
-// The first cluster is published as soon as the directory could be read. Its kinds are listed once each file there
-// has been parsed, or has gone: until then an unreadable file could hold any name (rule 7.4). Later, a file that
-// cannot be parsed keeps its last objects. Objects taken out of the directory, or of a file, are published as
-// deleted. If the directory is missing, unreadable or without objects, they are published as Inferred: it may be a
-// mistake (rule 8.5).
+// Directory publishes the first cluster as soon as it has read the directory. Its kinds are listed
+// once each file has been parsed or removed: until then an unreadable file could hold any name
+// (rule 7.4). Later, a file that cannot be parsed keeps its last objects. Objects removed from the
+// directory or from a file are published as deleted. If the directory is missing, unreadable or
+// without objects, the removals are published as inferred: it may be a mistake (rule 8.5).
 //
-// It looks at the files five times a second; less often if a look takes long, but at least every second.
+// The source checks the files five times a second, or less often if a check takes long, but at
+// least every second.
 func Directory(opts DirectoryOptions) Source {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	opts.Stats = cmp.Or(opts.Stats, new(Stats))
@@ -54,7 +55,7 @@ func Directory(opts DirectoryOptions) Source {
 
 type directory struct {
 	opts  DirectoryOptions
-	every time.Duration // between two looks
+	every time.Duration // between two checks
 }
 
 // Name implements Source.
@@ -69,7 +70,7 @@ func (d *directory) Identity() string {
 	return fmt.Sprintf("directory %q cluster=%q", dir, d.opts.Cluster)
 }
 
-// Run implements Source. It never fails: a missing directory may come.
+// Run implements Source. It never fails: a missing directory may appear later.
 func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	r := &directoryRun{
 		opts:    &d.opts,
@@ -83,7 +84,7 @@ func (d *directory) Run(ctx context.Context, publish func(*api.Cluster)) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(min(max(d.every, 50*time.Since(began)), time.Second)): // two hundredths of a CPU
+		case <-time.After(min(max(d.every, 50*time.Since(began)), time.Second)): // at most 2 % of one CPU
 		}
 	}
 }
@@ -99,13 +100,13 @@ type directoryRun struct {
 	files  map[string]*file // by name
 	twice  map[again]bool   // the objects that collect found twice
 	listed bool             // every file has been parsed once, or has gone
-	// changed is set if a file was read but not collected yet because another was being written; waits counts the
-	// looks since.
+	// changed is set if a file was read but not collected yet because another was being written.
+	// waits counts the checks since then.
 	changed bool
 	waits   int
 }
 
-// refresh brings everything up to date, and publishes changes.
+// refresh reads what changed and publishes it.
 func (r *directoryRun) refresh() {
 	changed, err := r.scan()
 	if err != nil {
@@ -143,11 +144,11 @@ func (r *directoryRun) publishNews() {
 	}
 }
 
-// maxWaits is how many consecutive looks wait for files that are being written.
+// maxWaits is how many consecutive checks wait for files that are being written.
 const maxWaits = 10
 
-// scan reads every file that may have changed, and reports whether one did. While a file is being written, nothing changes:
-// missing objects may come there.
+// scan reads every file that may have changed, and reports whether one did. While a file is being
+// written, nothing changes: missing objects may turn up in it.
 func (r *directoryRun) scan() (changed bool, err error) {
 	entries, err := os.ReadDir(r.opts.Dir)
 	if err != nil {
@@ -190,7 +191,8 @@ type again struct {
 	path string
 }
 
-// collect takes the objects of all files into the cluster; names has the files' keys. The first of two equal objects counts.
+// collect puts the objects of all files into the cluster; names has the keys of files. The first of
+// two objects with the same name counts.
 func (r *directoryRun) collect(names []string) {
 	var fresh [api.NumKinds]map[string]any
 	for k := range fresh {
@@ -224,14 +226,14 @@ func (r *directoryRun) collect(names []string) {
 	}
 }
 
-// stand is where an object stands: the path of a file, and the first line of its document.
+// stand is a place in the manifests: the path of a file, and the first line of a document.
 type stand struct {
 	path string
 	line int
 }
 
-// sayTwice notes a repeated object, and logs it if that is new. A copied directory must not fill
-// the log.
+// sayTwice records a repeated object, and logs it if that is new. It limits the lines: a copied
+// directory must not fill the log.
 func (r *directoryRun) sayTwice(twice map[again]bool, ref api.Ref, here, first stand) {
 	a := again{ref, here.path}
 	if len(twice) >= maxTwice || twice[a] {
@@ -268,7 +270,7 @@ func (r *directoryRun) progress() *api.Cluster {
 	return c
 }
 
-// problem names the first file whose newest content does not count, and why; "" for none.
+// problem returns which file's newest content is not in use, and why; "" if there is none.
 func (r *directoryRun) problem() string {
 	first, n := "", 0
 	for name, f := range r.files {

@@ -31,7 +31,7 @@ func newFolder(t *testing.T) *folder {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// write writes a file in place, as an editor may do.
+// write writes a file in place, as an editor might.
 func (f *folder) write(name, text string) {
 	f.t.Helper()
 	if err := os.WriteFile(f.path(name), []byte(text), 0o644); err != nil {
@@ -39,14 +39,15 @@ func (f *folder) write(name, text string) {
 	}
 }
 
-// hasAddress reports whether a Gateway is there and has that address: while its file is being written it may not be.
+// hasAddress reports whether a Gateway exists and has that address. It may be missing while its
+// file is written.
 func hasAddress(c *api.Cluster, name, address string) bool {
 	g, ok := c.Gateways.Get(name)
 	return ok && len(g.Addresses) > 0 && g.Addresses[0].Value == address
 }
 
-// TestDirectoryRereadsOnlyWhatChanged checks, through a file whose times do not
-// tell of its change, that files whose times are old are not read again.
+// TestDirectoryRereadsOnlyWhatChanged checks that files with old times are not read again. It uses
+// a file whose times do not show its change.
 func TestDirectoryRereadsOnlyWhatChanged(t *testing.T) {
 	f := newFolder(t)
 	f.write("a.yaml", manifest("ns", "a"))
@@ -61,11 +62,11 @@ func TestDirectoryRereadsOnlyWhatChanged(t *testing.T) {
 	if data, err := one.content(false); err != nil || data != nil {
 		t.Errorf("unchanged: %d bytes, %v", len(data), err)
 	}
-	soon := time.Now().Add(time.Hour) // however long what follows takes
+	soon := time.Now().Add(time.Hour) // far enough, however long the test takes
 	if err := os.Chtimes(f.path("a.yaml"), soon, soon); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // times that are new are not trusted
+	for range 2 { // new times are not trusted
 		if data, err := one.content(false); err != nil || data == nil {
 			t.Errorf("new times: %d bytes, %v", len(data), err)
 		}
@@ -97,7 +98,7 @@ func TestDirectoryIdentity(t *testing.T) {
 	}
 }
 
-// TestOpenFIFO opens a FIFO that took a file's place after the look at it.
+// TestOpenFIFO opens a FIFO that replaced a file after it was checked.
 func TestOpenFIFO(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if err := syscall.Mkfifo(path, 0o644); err != nil {

@@ -13,18 +13,18 @@ import (
 
 // kindState is the progress of one kind.
 type kindState struct {
-	// namespaces has each namespace's progress; the one entry "" stands for all.
+	// namespaces has each namespace's progress; the key "" stands for all namespaces.
 	namespaces map[string]*namespaceState
 	// absent is set while the cluster does not have the kind.
 	absent bool
-	// since is when the kind was first found missing, in a row; zero while it is not.
+	// since is when the kind was first found missing; zero if it is present.
 	since time.Time
-	// emptied is set while it is absent, and until it is listed again, if it had been listed and all
-	// its objects were reported as deleted: then the loss of its objects is certain.
+	// emptied is set if all objects of a listed kind were reported as deleted before the kind went
+	// away: their loss is certain. It is cleared when the kind is listed again.
 	emptied bool
 	// missed is set while the last message says that the kind is not installed.
 	missed bool
-	// denied is set if the server's versions cannot be found out.
+	// denied is set if the server refuses to say which versions it has.
 	denied bool
 	// failed is set once an attempt to read the kind has failed.
 	failed bool
@@ -33,8 +33,8 @@ type kindState struct {
 // namespaceState is the progress of one kind in one namespace.
 type namespaceState struct {
 	listed bool // sticks: a kind once listed stays so (rule 7.4)
-	// lacks is set while it is listed, but not all objects to fetch by name have come, not even an
-	// older version.
+	// lacks is set while the names are listed, but not every Secret to fetch has arrived in any
+	// version.
 	lacks  bool
 	denied bool // refused, and not listed before
 	fails  int  // refusals in a row
@@ -70,16 +70,17 @@ func (s *kindState) listedIn() (names []string) {
 	return names
 }
 
-// noteFetched notes the progress of Secrets that are fetched by name. referred reports whether
-// those of a namespace are known. Later needs do not undo that the kind was listed.
+// noteFetched records the progress of Secrets that are fetched by name. referred reports whether
+// the references in a namespace are known. A kind once listed stays listed when more Secrets become
+// needed.
 func (s *kindState) noteFetched(store *secretStore, referred func(namespace string) bool) {
 	for name, n := range s.namespaces {
 		n.lacks = n.lacks && !(referred(name) && store.ready(prefixOf(name)))
 	}
 }
 
-// settled reports whether nothing more is expected of the kind soon, or, if it holds no names,
-// whether something fails: the names of other kinds do not wait for that.
+// settled reports whether the first cluster need not wait for the kind: its state will not change
+// soon, or it holds no names and something fails.
 func (s *kindState) settled(kind api.Kind) bool {
 	if s.denied || s.absent || s.failed && !kind.HoldsNames() {
 		return true
@@ -115,7 +116,7 @@ func (r *kubernetesRun) follow(ctx context.Context, kind api.Kind) {
 			}
 			continue
 		default:
-			if !kind.Core() { // no versions were asked for
+			if !kind.Core() { // core kinds need no discovery
 				r.good(what)
 			}
 			r.setPresent(kind, version)
@@ -144,7 +145,7 @@ func (r *kubernetesRun) discover(ctx context.Context, kind api.Kind) (version st
 		return version, err
 	}
 	switch err := r.get(ctx, "/readyz", nil); classify(err) {
-	case none, forbidden, unauthorized, missing: // the last three cannot tell
+	case none, forbidden, unauthorized, missing: // the last three prove nothing
 	case busy:
 		return "", fmt.Errorf("%w: %w", errNotReady, err)
 	default:
@@ -197,9 +198,9 @@ func (r *kubernetesRun) setPresent(kind api.Kind, version string) {
 	}
 }
 
-// setAbsent notes that the cluster lacks kind. A CRD is deleted after its objects, and a watch
-// reports those: objects left then are held until no restarting or misdirected server can explain
-// it.
+// setAbsent records that the cluster lacks kind. A CRD is deleted after its objects, and a watch
+// reports those deletions. Objects left then are held until a restarting or misdirected server is
+// ruled out.
 func (r *kubernetesRun) setAbsent(kind api.Kind) {
 	var line string
 	logf := r.opts.Logf
@@ -249,11 +250,11 @@ func (r *kubernetesRun) settled() bool {
 			return false
 		}
 	}
-	return !failing || r.spared() // all else is there
+	return !failing || r.spared() // all else has been read
 }
 
-// awaitsProviders reports whether the first cluster waits for Secrets that policies refer to as DNS
-// providers: their hosts are not known before. r is locked.
+// awaitsProviders reports whether the first cluster waits for Secrets that policies name as DNS
+// providers: the hosts of those policies are unknown before. r is locked.
 func (r *kubernetesRun) awaitsProviders() bool {
 	if !r.opts.Watches(api.KindSecret) || !r.secrets.needs.providing() {
 		return false
@@ -264,7 +265,8 @@ func (r *kubernetesRun) awaitsProviders() bool {
 	return !r.spared()
 }
 
-// spared reports whether the wait for kinds that may fail is over; the first call begins it. r is locked.
+// spared reports whether the wait for optional kinds is over; the first call starts it. r is
+// locked.
 func (r *kubernetesRun) spared() bool {
 	if r.spare.IsZero() {
 		r.spare = time.Now()

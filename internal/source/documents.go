@@ -152,7 +152,6 @@ const maxCause = 300
 // inFile returns err's text as one line, with line numbers of the file, or with the part's own if
 // it has none. If a document may hold Secrets, it gives only the line: parsers quote values such as
 // unknown aliases, and a password may begin with a '*'.
-// such as aliases that do not exist, and a password may begin with a '*'.
 func (p part) inFile(err error) string {
 	if bytes.Contains(p.text, []byte("Secret")) {
 		line := cmp.Or(lineNumber.FindString(err.Error()), "line 1")

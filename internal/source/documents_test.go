@@ -91,7 +91,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// bomb is a short text that stands for 10^9 values.
+// bomb is a short text that expands to 10^9 values.
 func bomb() string {
 	b := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 9; i++ {
@@ -182,9 +182,8 @@ func TestIgnoredIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzDirectory reads any bytes as a manifest, first as the first content of a
-// file and then as its second, and checks that the file's good objects survive
-// what cannot be parsed.
+// FuzzDirectory reads arbitrary bytes as a manifest, first as a file's first content, then as its
+// second. It checks that the file's good objects survive content that cannot be parsed.
 func FuzzDirectory(f *testing.F) {
 	f.Add([]byte(manifest("a", "g")), false)
 	f.Add([]byte("a: |\n  ---\n...\n%YAML 1.1\n--- {a: 1}\n---\n- &a [*a]\n"), false)

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// maxFetches bounds concurrent fetches of Secrets, fetchRate and fetchBurst those in a second
-	// and at once: with limits of their own, they delay no list.
+	// maxFetches bounds concurrent fetches of Secrets, fetchRate and fetchBurst their rate per
+	// second and their burst. Separate limits keep fetches from delaying lists.
 	maxFetches = 4
 	fetchRate  = 20
 	fetchBurst = 40
 )
 
-// withoutSecrets is the alternative for operators who grant no right to read Secrets.
+// withoutSecrets is the advice for operators who do not grant the right to read Secrets.
 const withoutSecrets = ", or set `secrets off`, which reads neither headers of health checks nor DNS providers"
 
 // fetcher fetches Secrets by name.
@@ -41,7 +41,7 @@ func newFetcher(s *server) (f fetcher, err error) {
 	return f, err
 }
 
-// fetchSecrets lets the run fetch Secrets until ctx ends. wg counts the running fetches.
+// fetchSecrets enables fetching of Secrets until ctx ends. wg counts the running fetches.
 func (r *kubernetesRun) fetchSecrets(ctx context.Context, wg *sync.WaitGroup) {
 	ctx = klog.NewContext(ctx, quiet) // a client may log what it reads
 	r.secrets.fetch = func(name string, w *wantedSecret) {
@@ -54,7 +54,7 @@ func (r *kubernetesRun) fetchSecrets(ctx context.Context, wg *sync.WaitGroup) {
 	}
 }
 
-// fetch fetches one Secret until its newest version has come, or ctx ends.
+// fetch fetches one Secret until it has the newest version, or ctx ends.
 func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret) {
 	retry := r.timing.fetch
 	for {
@@ -92,10 +92,10 @@ func (r *kubernetesRun) fetch(ctx context.Context, name string, w *wantedSecret)
 	}
 }
 
-// namedSecrets names what is fetched, in messages.
+// namedSecrets is what log messages call the fetched Secrets.
 const namedSecrets = "Secrets by name"
 
-// failSecret notes that a Secret could not be fetched. If several fail, one is logged.
+// failSecret records that a Secret could not be fetched. If several fail, it logs one.
 func (r *kubernetesRun) failSecret(ctx context.Context, w *wantedSecret, err error) {
 	if ctx.Err() != nil {
 		return

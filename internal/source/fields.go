@@ -17,10 +17,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
-// fields are an object's possible fields, by name, each with its own; nil allows any.
+// fields maps the names of an object's possible fields to the fields below them; nil allows any.
 type fields map[string]fields
 
-// knownFields are the kinds' fields, as in their CRDs. kubectl refuses others; nothing does in files.
+// knownFields has the fields of each kind, as in its CRD. An API server reports other fields; for
+// files, only this source does.
 var knownFields = [api.NumKinds]fields{
 	api.KindGateway:   fieldsOf[gatewayv1.Gateway](),
 	api.KindDNSPolicy: fieldsOf[v1.DNSPolicy](),
@@ -40,7 +41,7 @@ func fieldsOf[T any]() fields {
 	return all
 }
 
-// fieldsOfType returns a type's fields in JSON, through lists; nil if any are possible.
+// fieldsOfType returns the JSON fields of a type or of its list elements; nil if any are possible.
 func fieldsOfType(t reflect.Type) fields {
 	reads := reflect.TypeFor[json.Unmarshaler]()
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && !reflect.PointerTo(t).Implements(reads) {
@@ -62,13 +63,14 @@ func fieldsOfType(t reflect.Type) fields {
 	return all
 }
 
-// maxUnknown bounds the fields of an object that a message names, maxFieldName the octets of each name.
+// maxUnknown bounds the fields of an object that a message names, maxFieldName the octets of each
+// name.
 const (
 	maxUnknown   = 4
 	maxFieldName = 64
 )
 
-// unknownFields names an object's fields that its kind lacks; "" for none.
+// unknownFields lists an object's fields that its kind does not have; "" for none.
 func unknownFields(kind api.Kind, value []byte) string {
 	walk, found := jsonwalk.Of(value), []string(nil)
 	knownFields[kind].unknown(&walk, "", &found)
@@ -78,7 +80,7 @@ func unknownFields(kind api.Kind, value []byte) string {
 	return strings.Join(found, ", ")
 }
 
-// unknown adds the next value's fields that k lacks to found.
+// unknown appends the paths of the next value's fields that k lacks to found.
 func (k fields) unknown(walk *jsonwalk.Walker, path string, found *[]string) {
 	switch {
 	case k == nil:

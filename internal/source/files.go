@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// maxFileSize is the size in bytes from which a manifest is refused. Such a file holds more objects
-// than one server is planned for.
+// maxFileSize is the size in bytes from which a manifest is refused. Such a file has more objects
+// than one server is designed for.
 const maxFileSize = 64 << 20
 
 // file is the state of one manifest.
@@ -29,17 +29,17 @@ type file struct {
 
 	sum  [sha256.Size]byte // of the newest content
 	docs []document        // the documents in use
-	// whole is set from the first content whose documents could all be parsed; docs is from the
-	// newest such content then.
+	// whole is set once all documents of some content could be parsed; docs then comes from the
+	// newest such content.
 	whole bool
-	// trouble is why the newest content does not count; "" if it does.
+	// trouble is why the newest content is not in use; "" if it is.
 	trouble string
 	// ignored is set if the path is not a readable file.
 	ignored bool
 }
 
-// racyAge is the age below which a file's times are not trusted: some file systems' time stamps
-// have two seconds' precision.
+// racyAge is the age below which a file's times are not trusted: some file systems store them with
+// a precision of two seconds.
 const racyAge = 2 * time.Second
 
 // isManifest reports whether a directory entry of that name is read. Editors and copying tools
@@ -55,10 +55,11 @@ func isManifest(name string) bool {
 	return false
 }
 
-// errNotAFile means neither read nor missed: directories, FIFOs, sockets and devices.
+// errNotAFile marks paths that are ignored without a warning: directories, FIFOs, sockets and
+// devices.
 var errNotAFile = errors.New("not a regular file")
 
-// openRegular opens a file that was regular a moment ago. It does not block on anything else.
+// openRegular opens a file that was regular a moment ago. It does not block if that has changed.
 func openRegular(path string) (*os.File, os.FileInfo, error) {
 	// Without O_NONBLOCK, opening a FIFO blocks until a writer comes.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -76,14 +77,14 @@ func openRegular(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// settles is how long a file must rest before it is read: it may be being written.
+// settles is how long a file must be unchanged before it is read: it may still be written to.
 const settles = 50 * time.Millisecond
 
 // errWriting means that a file has just been written.
 var errWriting = errors.New("being written")
 
-// content reads the file, unless it is unchanged; data is nil then. With settle, the error is errWriting if it has just
-// been written.
+// content returns the file's content, or nil data if it is unchanged. With settle, it returns
+// errWriting if the file was written a moment ago.
 func (f *file) content(settle bool) (data []byte, err error) {
 	info, err := os.Stat(f.path) // opening a device can have effects of its own
 	if err == nil {
@@ -119,7 +120,8 @@ func (f *file) content(settle bool) (data []byte, err error) {
 	return data, err
 }
 
-// sameVersion reports whether a and b, which may be nil, are one version of one file.
+// sameVersion reports whether a and b, which may be nil, describe the same version of the same
+// file.
 func sameVersion(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
@@ -143,7 +145,7 @@ func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
 		*f = file{path: f.path, whole: true, ignored: true}
 		return changed, nil
 	case errors.Is(err, fs.ErrNotExist):
-		// A link without a target may come to hold anything.
+		// A dangling link may lead to any content later.
 		if _, lerr := os.Lstat(f.path); lerr != nil {
 			return false, fs.ErrNotExist
 		}
@@ -164,7 +166,7 @@ func (r *directoryRun) load(f *file, settle bool) (changed bool, err error) {
 	return r.parse(f, data), nil
 }
 
-// withoutPath returns a file system error without the path.
+// withoutPath returns a file system error without its path: messages name the file already.
 func withoutPath(err error) error {
 	if pe := new(fs.PathError); errors.As(err, &pe) {
 		return pe.Err
@@ -194,8 +196,8 @@ func (r *directoryRun) parse(f *file, data []byte) (changed bool) {
 	return changed
 }
 
-// documents parses a file, reusing f's equal documents. troubles are the faults of documents that are
-// not YAML or JSON, at most maxFaults.
+// documents parses a file, reusing documents of f that did not change. troubles lists the documents
+// that are not YAML or JSON, at most maxFaults.
 func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *objectReader, troubles []string) {
 	read = &objectReader{cluster: r.opts.Cluster, selection: &r.opts.Selection}
 	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
@@ -229,7 +231,7 @@ func (r *directoryRun) documents(f *file, data []byte) (docs []document, read *o
 	return docs, read, troubles
 }
 
-// same reuses known values for equal ones.
+// same replaces objects by known equal ones, which keeps their pointers.
 func (r *directoryRun) same(objects []object) []object {
 	for i := range objects {
 		o := &objects[i]
@@ -238,7 +240,7 @@ func (r *directoryRun) same(objects []object) []object {
 	return objects
 }
 
-// trouble notes why f's newest content does not count, "" if it does, and logs changes, with what
+// trouble records why f's newest content is not in use, "" if it is, and logs a change, with what
 // is used instead.
 func (r *directoryRun) trouble(f *file, cause, uses string) {
 	if cause == f.trouble {

@@ -7,11 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// identify finds the cluster's UID: that of its namespace kube-system. Names of leaves depend on it
-// (rule 2.3), and all replicas must agree: it waits while the server is out of reach or faulty.
+// identify reads the cluster's UID: that of its namespace kube-system. Leaf names depend on it
+// (rule 2.3), and all replicas must agree: identify waits while the server is unreachable or
+// faulty.
 //
-// If the server refuses it, or has no such namespace, the cluster's name stands in until the run
-// ends. A later UID would rename leaves that resolvers have cached.
+// If the server refuses the request, or has no such namespace, the cluster's name is used until the
+// run ends. A later UID would rename leaves that resolvers have cached.
 func (r *kubernetesRun) identify(ctx context.Context) {
 	const what = "namespace kube-system"
 	retry, denials := r.timing.retry, 0
@@ -23,7 +24,7 @@ func (r *kubernetesRun) identify(ctx context.Context) {
 			r.change(func() { r.uid = uid })
 			return
 		case sort == forbidden || sort == missing:
-			// Permissions and the namespace may come a moment after us.
+			// At startup, permissions and the namespace may appear after this process.
 			r.answered()
 			if denials++; denials == maxDenials {
 				name := r.opts.Cluster
@@ -64,8 +65,8 @@ func (r *kubernetesRun) systemUID(ctx context.Context) (string, error) {
 	return ns.Metadata.UID, err
 }
 
-// watchPulse keeps asking the server for a sign of life: a hanging server keeps its connections
-// open, and its watches just fall silent. Any answer counts.
+// watchPulse polls the server: a hanging server keeps its connections open while its watches fall
+// silent. Any answer counts.
 func (r *kubernetesRun) watchPulse(ctx context.Context) {
 	interval := wait.Backoff{Duration: r.timing.pulse}
 	silent := false

@@ -7,16 +7,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/near"
 )
 
-// kindInfo is what a source must know about a kind.
+// kindInfo is what a source knows about a kind.
 type kindInfo struct {
 	versions []string // the readable versions, the best first
 	goKind
-	// byName is set if the API server is asked for all objects' metadata and, by name, for the
-	// needed objects: see secretStore.
+	// byName is set if the source watches only the metadata of all objects, and fetches the needed
+	// ones by name: see secretStore.
 	byName bool
 	// fields is the field selector for its objects; "" for all.
 	fields string
-	// optional is set if many clusters do without the kind: a missing one is no warning.
+	// optional is set if many clusters do without the kind: its absence is not worth a warning.
 	optional bool
 }
 
@@ -26,16 +26,16 @@ var kinds = [api.NumKinds]kindInfo{
 	api.KindProbe:     {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.HealthCheckProbe](api.DecodeProbe)},
 	api.KindZone:      {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Zone](api.DecodeZone)},
 	api.KindRecord:    {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.Record](api.DecodeRecord)},
-	// v1alpha1 is the version of Kuadrant's own CRD, and the one that ours stores: it can be read
-	// whoever installed the kind, nothing needs conversion, and the version stays when v1alpha2
-	// comes or goes. Both hold the same; an object's meaning follows from its content.
+	// v1alpha1 is the version of Kuadrant's own CRD, and the storage version of ours. Either CRD
+	// serves it, it needs no conversion, and the choice stays the same when v1alpha2 is added or
+	// removed. Both versions hold the same content, and the content decides an object's meaning.
 	api.KindDNSRecord:   {versions: []string{"v1alpha1", "v1alpha2"}, optional: true, goKind: goType[api.DNSRecord](api.DecodeDNSRecord)},
 	api.KindDNSEndpoint: {versions: []string{"v1alpha1"}, optional: true, goKind: goType[api.DNSEndpoint](api.DecodeDNSEndpoint)},
-	// After the kinds that refer to Secrets: a secretStore looks at those first.
+	// Secrets come after the kinds that refer to them: a secretStore reads those first.
 	api.KindSecret: {versions: []string{"v1"}, byName: true, fields: noProviders, goKind: goType[api.Secret](api.DecodeSecret)},
 }
 
-// noProviders leaves out the most frequent Secrets, to which nothing refers.
+// noProviders excludes the most common types of Secrets that are never referred to.
 const noProviders = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token"
 
 // goKind is the part of a kind that depends on its Go type.
@@ -47,7 +47,7 @@ type goKind interface {
 	collect() collection
 }
 
-// goType implements goKind for objects of type T; it reads one.
+// goType implements goKind for objects of type T; the function decodes one object.
 type goType[T any] func(cluster string, data []byte) (*T, error)
 
 func (read goType[T]) decode(cluster string, data []byte) (string, any, error) {
@@ -60,7 +60,7 @@ func (read goType[T]) decode(cluster string, data []byte) (string, any, error) {
 
 func (goType[T]) collect() collection { return new(objects[T]) }
 
-// kindOf returns the kind of an apiVersion and kind; ok is false if it is not read.
+// kindOf returns the kind of an apiVersion and kind; ok is false if the source does not read it.
 func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
 	for i := range kinds {
 		k = api.Kind(i)
@@ -76,7 +76,8 @@ func kindOf(apiVersion, kind string) (k api.Kind, ok bool) {
 	return 0, false
 }
 
-// meantKind returns the kind that a head most likely means, of the same API group if it names one, and what to write in it; "" for none.
+// meantKind returns the kind that a misspelled head most likely means, and how to write it; "" for
+// none. If the head names an API group, the kind is of that group.
 func meantKind(h head) (k api.Kind, write string) {
 	group, _, _ := strings.Cut(h.APIVersion, "/")
 	for i := range kinds {
@@ -84,7 +85,7 @@ func meantKind(h head) (k api.Kind, write string) {
 		case k.Core() || group != "" && k.Group() != group:
 		case h.Kind == k.String():
 			return k, "apiVersion: " + k.APIVersion(kinds[i].versions[0])
-		case group != "" && near.Edits(strings.ToLower(h.Kind), strings.ToLower(k.String()), 1) <= 1: // with two, TLSPolicy is a DNSPolicy
+		case group != "" && near.Edits(strings.ToLower(h.Kind), strings.ToLower(k.String()), 1) <= 1: // 2: TLSPolicy is near DNSPolicy
 			return k, "kind: " + k.String()
 		}
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// kubeCommands are about an API server, and the way to it.
+// kubeCommands control an API server, and the connection to it.
 var kubeCommands = map[string]func(*script, []string){
-	"server": func(s *script, all []string) { // one of its own, with the CRDs of these sets
+	"server": func(s *script, all []string) { // one of its own, with these sets of CRDs
 		s.t.Parallel()
 		s.server = kubetest.Start(s.t)
 		if all[0] != "bare" {
@@ -55,13 +55,13 @@ var kubeCommands = map[string]func(*script, []string){
 		_, err := s.at().Resource(s.t, obj).Patch(s.t.Context(), obj.GetName(), types.MergePatchType, []byte(all[1]), metav1.PatchOptions{})
 		s.must(err)
 	},
-	"rights": func(s *script, all []string) { // NAMESPACE|* RIGHT...: the next feed is a user with these alone
+	"rights": func(s *script, all []string) { // NAMESPACE|* RIGHT...: the next feed is a user with only these
 		if all[0] == "*" {
 			all[0] = ""
 		}
-		s.user, s.rights = s.at().Namespace(s.t), all // a name that is nobody's
+		s.user, s.rights = s.at().Namespace(s.t), all // a new name
 	},
-	"grant": func(s *script, all []string) { // NAMESPACE|* RIGHT: one more
+	"grant": func(s *script, all []string) { // NAMESPACE|* RIGHT: one more right
 		grant(s.t, s.at(), s.space(strings.TrimPrefix(all[0], "*")), s.user, rules(all[1:])[0])
 	},
 	"feed":    func(s *script, all []string) { s.newFeed(all) },
@@ -70,18 +70,18 @@ var kubeCommands = map[string]func(*script, []string){
 	"cut":     func(s *script, _ []string) { s.feed.line.cut() },
 	"watches": func(s *script, all []string) { s.feed.line.watches(s.t, number(all[0])) },
 	"asked":   func(s *script, all []string) { s.check(s.feed.line.requests(s.expand(all[1])), all[0]) },
-	"asks": func(s *script, all []string) { // N WORD: so many more requests
+	"asks": func(s *script, all []string) { // N WORD: wait for N more requests
 		before := s.feed.line.requests(s.expand(all[1]))
 		eventually(s.t, s.line, func() bool { return s.feed.line.requests(s.expand(all[1])) >= before+number(all[0]) })
 	},
 	"asking": func(s *script, all []string) { s.asked = s.feed.line.requests(s.expand(all[0])) },
-	"await": func(s *script, all []string) { // N WORD: so many requests in all
+	"await": func(s *script, all []string) { // N WORD: wait for N requests in all
 		eventually(s.t, s.line, func() bool { return s.feed.line.requests(s.expand(all[1])) == number(all[0]) })
 	},
-	"more": func(s *script, all []string) { // than asking counted
+	"more": func(s *script, all []string) { // more than asking counted
 		eventually(s.t, s.line, func() bool { return s.feed.line.requests(s.expand(all[0])) > s.asked })
 	},
-	"every": func(s *script, all []string) { // WORD WORD: each request with the first has the second
+	"every": func(s *script, all []string) { // WORD WORD: each request with the first word has the second
 		n := s.feed.line.requests(all[0])
 		s.check(s.feed.line.requests(all...), n)
 		s.check(n > 0, true)
@@ -103,8 +103,9 @@ var kubeCommands = map[string]func(*script, []string){
 	"restore": func(s *script, _ []string) { s.restore() },
 }
 
-// disturbance returns what becomes of requests: of WHERE=>REPLY, the first whose WHERE is in a request's method and URI, or with a $
-// behind it ends its path. All others go through.
+// disturbance returns a function that answers requests by rules WHERE=>REPLY. The first rule
+// applies whose WHERE occurs in the request's method and URI; a WHERE that ends in $ must end the
+// path. Other requests pass.
 func (s *script) disturbance(all []string) func(*http.Request) (*http.Response, error) {
 	if s.over != nil {
 		close(s.over)
@@ -127,7 +128,8 @@ func (s *script) disturbance(all []string) func(*http.Request) (*http.Response, 
 	}
 }
 
-// replyTo answers a request: with the code of an API server, a page that none has made, or in another way.
+// replyTo answers a request: with an API server's error code, with a page that no API server made,
+// or otherwise.
 func replyTo(r *http.Request, what string, over <-chan struct{}) (*http.Response, error) {
 	kind, number, _ := strings.Cut(what, "-")
 	code, _ := strconv.Atoi(cmp.Or(number, kind))
@@ -148,7 +150,7 @@ func replyTo(r *http.Request, what string, over <-chan struct{}) (*http.Response
 	}
 	resp, err := answer(r, int32(code), reasons[code])
 	switch kind {
-	case "groups": // of a server that does not know DNSPolicies
+	case "groups": // from a server without DNSPolicies
 		resp.StatusCode, resp.Body = 200, body(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"apps","versions":[]}]}`)
 	case "map":
 		resp.StatusCode, resp.Body = 200, body(`{"kind":"ConfigMap","metadata":{"name":"first"}}`)
@@ -172,7 +174,8 @@ var reasons = map[int]metav1.StatusReason{
 	503: metav1.StatusReasonServiceUnavailable, 504: metav1.StatusReasonTimeout,
 }
 
-// rules are what words give: RESOURCE to list and watch, get=RESOURCE to get, uid to get the namespace kube-system.
+// rules returns the rules for words: RESOURCE grants list and watch, get=RESOURCE grants get, uid
+// grants get of the namespace kube-system.
 func rules(all []string) (rules []rbacv1.PolicyRule) {
 	for _, word := range all {
 		rule := rbacv1.PolicyRule{Verbs: []string{"list", "watch"}}
@@ -190,7 +193,7 @@ func rules(all []string) (rules []rbacv1.PolicyRule) {
 	return rules
 }
 
-// grant gives a user one more rule in a namespace, "" for all.
+// grant gives a user one more rule in a namespace; "" means all.
 func grant(t *testing.T, s *kubetest.Server, ns, user string, rule rbacv1.PolicyRule) {
 	t.Helper()
 	kind := "Role"
@@ -212,7 +215,7 @@ subjects: [{kind: ServiceAccount, namespace: default, name: %[3]s}]
 `, kind, ns, user, rule.APIGroups[0], rule.Resources[0], strings.Join(rule.Verbs, ", ")))
 }
 
-// newFeed prepares a feed of the server, as flags say.
+// newFeed prepares a feed of the server, as the flags say.
 func (s *script) newFeed(flags []string) {
 	sel, others := s.selection(flags)
 	if _, all := others["everywhere"]; len(sel.Namespaces) == 0 && !all {

@@ -24,9 +24,8 @@ import (
 
 func TestMain(m *testing.M) { kubetest.Main(m) }
 
-// looseCRD is a CRD for DNSPolicies that takes any spec, so that wrong types
-// reach us. The first of the versions is the stored one; one with a "-" in
-// front is not served.
+// looseCRD returns a CRD for DNSPolicies that accepts any spec, so that wrong types reach the
+// source. The first version is the storage version; one that starts with "-" is not served.
 func looseCRD(versions ...string) string {
 	var b strings.Builder
 	b.WriteString(`
@@ -50,8 +49,8 @@ spec:
 	return b.String()
 }
 
-// installPolicies installs or changes the CRD for DNSPolicies, and waits until
-// the server has taken it in.
+// installPolicies installs or changes the CRD for DNSPolicies, and waits until the server applies
+// it.
 func installPolicies(t testing.TB, s *kubetest.Server, versions ...string) {
 	t.Helper()
 	crd := kubetest.Parse(t, looseCRD(versions...))[0]
@@ -85,8 +84,8 @@ func deletePolicyCRD(t testing.TB, s *kubetest.Server) {
 // crdsOnce guards the shared server's CRDs.
 var crdsOnce sync.Once
 
-// sharedServer returns the shared server with both kinds installed, the
-// policies in both versions.
+// sharedServer returns the shared server with both kinds installed, and with policies in both
+// versions.
 func sharedServer(t testing.TB) *kubetest.Server {
 	t.Helper()
 	s := kubetest.Shared(t)
@@ -104,8 +103,7 @@ type feed struct {
 	line *line
 }
 
-// newFeed prepares a source that reads a server as config says, through a line
-// that can be disturbed.
+// newFeed prepares a source that reads the server in config, over a line that tests can disturb.
 func newFeed(t *testing.T, config *rest.Config, sel Selection) *feed {
 	f := &feed{subject: newSubject(t), line: &line{}}
 	config = rest.CopyConfig(config)
@@ -116,13 +114,13 @@ func newFeed(t *testing.T, config *rest.Config, sel Selection) *feed {
 	}).(*kubernetes)
 	f.src.timing.retry = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 50 * time.Millisecond}
 	f.src.timing.recheck = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 50 * time.Millisecond}
-	// The first cluster waits for all of it, however slow the machine is.
+	// Wait for all kinds, however slow the machine is.
 	f.src.timing.spare = time.Hour
 	f.source = f.src
 	return f
 }
 
-// line is the way to the API server. It counts requests and can disturb them.
+// line is the connection to the API server. It counts requests, and tests can disturb it.
 type line struct {
 	mu      sync.Mutex
 	seen    []string // "METHOD path?query Accept" of all requests
@@ -132,7 +130,7 @@ type line struct {
 
 func (l *line) wrap(next http.RoundTripper) http.RoundTripper { return &disturbed{l, next} }
 
-// disturbed is a line as a part of an HTTP client.
+// disturbed is a line as an HTTP transport.
 type disturbed struct {
 	*line
 	next http.RoundTripper
@@ -158,7 +156,7 @@ func (l *disturbed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// track makes the body of a watch one that cut can end.
+// track wraps the body of a watch so that cut can end it.
 func (l *line) track(body io.ReadCloser) io.ReadCloser {
 	s := &stream{ReadCloser: body, line: l}
 	l.mu.Lock()
@@ -170,14 +168,14 @@ func (l *line) track(body io.ReadCloser) io.ReadCloser {
 	return s
 }
 
-// set makes f decide about requests: nil, nil lets one through.
+// set makes f answer requests; a request passes if f returns nil, nil.
 func (l *line) set(f func(*http.Request) (*http.Response, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.disturb = f
 }
 
-// cut ends all watches, as a load balancer may.
+// cut ends all watches, as a load balancer might.
 func (l *line) cut() {
 	l.mu.Lock()
 	open := make([]*stream, 0, len(l.streams))
@@ -201,7 +199,7 @@ func (l *line) watches(t *testing.T, n int) {
 	})
 }
 
-// requests counts the requests so far that hold the words.
+// requests counts the requests so far that contain all of the words.
 func (l *line) requests(words ...string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,7 +237,7 @@ func (s *stream) Close() error {
 	return s.ReadCloser.Close()
 }
 
-// answer is a response of an API server with the given status.
+// answer returns an API server's response with the given status.
 func answer(r *http.Request, code int32, reason metav1.StatusReason) (*http.Response, error) {
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
@@ -261,7 +259,7 @@ const (
 	secretResource  = "secrets"
 )
 
-// setAddress changes the status of a Gateway, through the subresource.
+// setAddress changes a Gateway's status, through the subresource.
 func setAddress(t *testing.T, s *kubetest.Server, ns, name, address string) {
 	t.Helper()
 	obj := kubetest.Parse(t, manifest(ns, name))[0]
@@ -308,7 +306,7 @@ func systemUID(t *testing.T, s *kubetest.Server) string {
 // body is a response body.
 func body(text string) io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }
 
-// create creates the objects of many manifests, several at a time.
+// create creates the objects in manifests, several at a time.
 func create(t testing.TB, s *kubetest.Server, manifests iter.Seq[string]) {
 	t.Helper()
 	jobs := make(chan string)
@@ -382,7 +380,7 @@ spec: {endpoints: [{dnsName: e.example.org, recordType: A, recordTTL: 60, target
 `, ns)
 }
 
-// zoneObjects are the names of what zoneManifests makes.
+// zoneObjects are the names of the objects in zoneManifests.
 func zoneObjects(ns string) []string {
 	return []string{
 		"zone " + ns + "/z", "record " + ns + "/r", "dnsrecord " + ns + "/one", "dnsrecord " + ns + "/two",

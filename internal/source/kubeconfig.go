@@ -19,10 +19,11 @@ import (
 // 6 KiB, and a whole Secret is 1 MiB at most.
 const maxKubeconfig = 256 << 10
 
-// ReadKubeconfig returns how to reach the API server of a Secret's kubeconfig: that of its current
-// context, or of its only one. A kubeconfig can run programs and read files of this machine, so
-// only the server's https URL, its CA and name, and a token or a client certificate with its key
-// are taken, all inline. Anything else is refused, even in an unused context.
+// ReadKubeconfig returns how to reach the API server of a kubeconfig from a Secret: that of the
+// current context, or of the only one. A kubeconfig can run programs and read files of this
+// machine. ReadKubeconfig therefore accepts only inline values: the server's https URL, its CA and
+// name, and a token or a client certificate with its key. It refuses anything else, even in an
+// unused context.
 //
 // Errors name the field, and never quote the kubeconfig.
 func ReadKubeconfig(text []byte) (*rest.Config, error) {
@@ -57,7 +58,7 @@ func ReadKubeconfig(text []byte) (*rest.Config, error) {
 	return configOf(&k)
 }
 
-// refusedField is a field that Secrets may not set: whether it is set, and what to do.
+// refusedField is a field that Secrets may not set: whether it is set, and what to do instead.
 type refusedField struct {
 	set       bool
 	name, why string
@@ -125,7 +126,7 @@ func configOf(k *clientcmd.Config) (*rest.Config, error) {
 	return c, putUser(c, &k.AuthInfos[user].AuthInfo)
 }
 
-// putServer puts the server into c.
+// putServer copies the server's fields to c.
 func putServer(c *rest.Config, k *clientcmd.Cluster) error {
 	u, err := url.Parse(k.Server)
 	switch {
@@ -136,18 +137,18 @@ func putServer(c *rest.Config, k *clientcmd.Cluster) error {
 	case len(k.CertificateAuthorityData) > 0 && !x509.NewCertPool().AppendCertsFromPEM(k.CertificateAuthorityData):
 		return errors.New("certificate-authority-data is not a PEM certificate in base64")
 	}
-	// Without a CA, the machine's trusted ones apply.
+	// Without a CA, the system's trusted CAs apply.
 	c.Host, c.ServerName, c.CAData = k.Server, k.TLSServerName, k.CertificateAuthorityData
 	return nil
 }
 
-// putUser puts the credentials into c.
+// putUser copies the credentials to c.
 func putUser(c *rest.Config, k *clientcmd.AuthInfo) error {
 	certificate := len(k.ClientCertificateData)+len(k.ClientKeyData) > 0
 	if k.Token == "" && !certificate {
 		return errors.New("the user has no credentials; write token, or client-certificate-data and client-key-data")
 	}
-	// A token goes into a header (RFC 6750 §2.1).
+	// A token is sent in a header (RFC 6750 §2.1).
 	if strings.ContainsFunc(k.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("token has characters that are not allowed")
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// certificate is one in PEM with its key, each in base64.
+// certificate returns a PEM certificate and its key, each in base64.
 var certificate = sync.OnceValue(func() (pair struct{ cert, key string }) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -50,8 +50,8 @@ const (
 	withToken = "token: s3cret-t0ken"
 )
 
-// TestReadKubeconfig: what a Secret may hold is taken, and all else is refused with the
-// field's name, and with nothing that the Secret holds.
+// TestReadKubeconfig checks that a Secret's valid fields are read, and others are refused: the
+// error names the field, and quotes nothing from the Secret.
 func TestReadKubeconfig(t *testing.T) {
 	pair := certificate()
 	good := kubeconfigOf(atServer, withToken)
@@ -101,8 +101,8 @@ func TestReadKubeconfig(t *testing.T) {
 	}
 }
 
-// FuzzKubeconfig: whatever a Secret holds, nothing is taken that runs a program, reads a
-// file, or goes to a server that is not known to be the right one.
+// FuzzKubeconfig checks that no accepted Secret runs a program, reads a file, or leads to an
+// unverified server.
 func FuzzKubeconfig(f *testing.F) {
 	f.Add([]byte(kubeconfigOf(atServer, withToken)))
 	f.Add([]byte(kubeconfigOf(atServer+", insecure-skip-tls-verify: true", "exec: {command: x}, tokenFile: /x")))

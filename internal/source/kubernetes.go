@@ -31,24 +31,25 @@ type KubernetesOptions struct {
 // Kubernetes returns a Source that lists and watches the objects of one cluster
 // at its API server.
 //
-// It uses the best readable version of each kind while the server has it. A kind that is not
-// installed counts as listed, and is looked for every 30 seconds (rule 8.2).
+// It uses the best readable version of each kind for as long as the server has it. A kind that is
+// not installed counts as listed, and is checked again every 30 seconds (rule 8.2).
 //
-// The first cluster is published once the cluster's UID is known and each kind has been listed, is
-// known to be missing, or is refused lastingly (403): such a kind is NotListed, and tried again.
-// The wait for a kind without names ends when an attempt fails, whatever the reason; the wait for a
-// failing kind that many clusters do without, after 30 seconds, once all else has been listed.
-// Nothing is published while the server is out of reach. Afterwards a listed kind stays so, with
-// its last objects, for as long as it takes (rule 7.4).
+// It publishes the first cluster once it knows the cluster's UID and each kind is listed, known to
+// be missing, or persistently refused (403). A refused kind is NotListed, and retried. A kind
+// without names holds nothing up after a failed attempt, whatever the reason; nor does an optional
+// kind that fails, 30 seconds after all else has been listed. It publishes nothing while the server
+// is unreachable. Afterwards a listed kind stays listed, with its last objects, for however long
+// the server is away (rule 7.4).
 //
-// Of Secrets, only the names of those with the label api.HeadersLabel are watched. One is fetched
-// while a policy, a DNSRecord or a probe of the cluster refers to it, again when its version
-// changes, and forgotten when nothing does. They count as listed once all those referred to at the
-// start have been fetched, or the server refuses it. The first cluster does not wait for their
+// Of Secrets, it watches only names, of those with the label api.HeadersLabel. It fetches a Secret
+// while a policy, a DNSRecord or a probe of the cluster refers to it, and again when its version
+// changes; it forgets the Secret when nothing refers to it. Secrets count as listed once all those
+// referred to at the start have been fetched or refused. The first cluster does not wait for their
 // content.
 //
-// A server that fails or hangs, or another one in its place, is tried again until it answers. A
-// hang is noticed within half a minute. Each state of a failure is logged once, not each attempt.
+// It retries a server that fails or hangs, or another server in its place, until the right one
+// answers. It notices a hang within half a minute. It logs each change of state once, not each
+// attempt.
 func Kubernetes(opts KubernetesOptions) Source {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	if opts.Observer == nil {
@@ -82,7 +83,7 @@ func ServerIn(identity string) (server string) {
 	return server
 }
 
-// Run implements Source. It fails if the client's configuration cannot work, such as with a missing
+// Run implements Source. It fails if the client configuration cannot work, such as with a missing
 // CA file.
 func (k *kubernetes) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	r, err := k.begin()
@@ -142,15 +143,15 @@ type kubernetesRun struct {
 	opts    *KubernetesOptions
 	fetcher fetcher
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	store   *clusterStore
 	secrets *secretStore // store's
 	uid     string       // "" until it is known or given up
 	states  [api.NumKinds]kindState
-	spare   time.Time // when it began to wait for failing kinds that many clusters do without
+	spare   time.Time // when the wait for failing optional kinds began
 }
 
-// cluster returns the cluster to publish, nil if there is nothing new, or it is too early.
+// cluster returns the cluster to publish; nil if nothing changed, or it is too early.
 func (r *kubernetesRun) cluster() *api.Cluster {
 	r.mu.Lock()
 	defer r.mu.Unlock()

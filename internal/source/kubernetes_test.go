@@ -47,10 +47,10 @@ func TestKubernetesIdentity(t *testing.T) {
 	}
 }
 
-// errRefused is what a dial to a port nobody listens on returns.
+// errRefused is the error of a dial to a closed port.
 var errRefused = fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 
-// TestKindListing says how far a kind is listed, by what has been found out.
+// TestKindListing checks a kind's Listing in each state of discovery.
 func TestKindListing(t *testing.T) {
 	now := time.Now()
 	one := func(n namespaceState) map[string]*namespaceState {
@@ -94,8 +94,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestKindsAgree: where a source puts the objects of a kind is where the package
-// api looks for them.
+// TestKindsAgree checks that a source puts the objects of each kind where package api looks for
+// them.
 func TestKindsAgree(t *testing.T) {
 	for kind := range api.NumKinds {
 		name, value, err := kinds[kind].decode("c",

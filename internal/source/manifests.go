@@ -21,16 +21,17 @@ type ManifestError struct {
 // Error names the file and what is wrong with it.
 func (e *ManifestError) Error() string { return e.Path + ": " + e.Text }
 
-// Stdin is the path that stands for the standard input, as for kubectl.
+// Stdin is the path that means standard input, as in kubectl.
 const Stdin = "-"
 
-// ReadManifests reads manifests once: each path is a file, a directory, which is read as Directory does, or
-// Stdin, which is read from stdin. It ignores opts.Dir. It reports omissions to opts.Logf, as Directory does.
-// The first of two equal objects counts, in the order of paths.
+// ReadManifests reads manifests once. A path is a file, a directory, which is read as Directory
+// does, or Stdin, which is read from stdin. It ignores opts.Dir, and reports what it leaves out to
+// opts.Logf, as Directory does. If an object appears twice, the first counts, in the order of
+// paths.
 //
-// The cluster is never nil. If files could not be read, the error joins a *ManifestError for each of them or of their
-// documents; the cluster has the rest, and its kinds are not listed: any name may be missing (rule 7.4). stated reports
-// whether an object's manifest has a status.
+// The cluster is never nil. If files could not be read, the error joins a *ManifestError for each
+// file or document; the cluster has the rest, and its kinds are not listed: any name may be missing
+// (rule 7.4). stated reports whether an object's manifest has a status.
 func ReadManifests(opts DirectoryOptions, stdin io.Reader, paths ...string) (c *api.Cluster, stated func(api.Ref) bool, err error) {
 	opts.Logf, opts.Infof = logs(opts.Logf, opts.Infof)
 	r := &manifestRun{directoryRun: directoryRun{
@@ -80,7 +81,7 @@ func (r *manifestRun) path(path string, stdin io.Reader) {
 	}
 }
 
-// ManifestFiles returns a path's files: itself, or the manifests in a directory.
+// ManifestFiles returns the files at a path: the file itself, or the manifests in a directory.
 func ManifestFiles(path string) (files []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -113,7 +114,7 @@ func (r *manifestRun) file(path string) {
 // add takes in a file's content, or the error.
 func (r *manifestRun) add(path string, data []byte, err error) {
 	if r.files[path] != nil {
-		return // named twice
+		return // given twice
 	}
 	f := &file{path: path, whole: true}
 	r.files[path], r.order = f, append(r.order, path)

@@ -16,8 +16,8 @@ const (
 	notYAML    = "apiVersion: v1\nkind: Zone\n  metadata: x\n"
 )
 
-// TestReadManifests reads files, directories and the standard input, each once, and tells of each
-// that cannot be read.
+// TestReadManifests reads files, directories and standard input, each once, and checks the error
+// for each that cannot be read.
 func TestReadManifests(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -86,7 +86,7 @@ func TestReadManifests(t *testing.T) {
 	}
 }
 
-// checkFaults checks that err joins one ManifestError for each of want, whose text has that.
+// checkFaults checks that err joins one ManifestError for each of want, with that text.
 func checkFaults(t *testing.T, err error, want []string) {
 	t.Helper()
 	if err == nil && len(want) == 0 {

@@ -43,7 +43,7 @@ func referencesOf(c *api.Cluster, ref api.Ref) (r references) {
 		if rec, ok := c.DNSRecords.Get(ref.Name); ok {
 			check = rec.HealthCheck
 			if rec.Own() && rec.Provider.Name != "" && rec.Provider.ServedHere() {
-				// The Secret may be gone, or say something else now.
+				// The Secret may have been deleted or changed since.
 				r.provider = r.namespace + "/" + rec.Provider.Name
 			}
 		}
@@ -62,13 +62,13 @@ func referencesOf(c *api.Cluster, ref api.Ref) (r references) {
 type needs struct {
 	noHeaders          bool           // nobody needs headers of checks
 	headers, providers map[string]int // by namespace/name
-	// selectors are by namespace, then by their text.
+	// selectors are by namespace, then by the selector's text.
 	selectors map[string]map[string]*selecting
 	// fresh are the namespaces whose selectors have changed.
 	fresh map[string]struct{}
 }
 
-// selecting is a selector, and how many objects have it.
+// selecting is a selector, and the number of objects that have it.
 type selecting struct {
 	labels.Selector
 	n int
@@ -81,8 +81,8 @@ func newNeeds() needs {
 	}
 }
 
-// change replaces an object's references, and returns the names that may be needed now, or no
-// longer.
+// change replaces an object's references, and returns the names of Secrets that may have become
+// needed or unneeded.
 func (n *needs) change(was, is references) (names []string) {
 	count := func(in map[string]int, name string, by int) {
 		if name == "" {
@@ -132,7 +132,7 @@ func (n *needs) selects(namespace string, s labels.Selector, by int) {
 	}
 }
 
-// renewed returns, once, the namespaces whose selectors have changed.
+// renewed returns the namespaces whose selectors have changed since the last call.
 func (n *needs) renewed() (namespaces []string) {
 	for ns := range n.fresh {
 		namespaces = append(namespaces, ns)
@@ -155,7 +155,7 @@ func (n *needs) providing() bool {
 }
 
 // need reports whether a Secret with these labels is needed. Headers come only from a Secret whose
-// owner has agreed (rule 4.10).
+// owner has consented by label (rule 4.10).
 func (n *needs) need(name string, of map[string]string) bool {
 	if n.providers[name] > 0 || !n.noHeaders && n.headers[name] > 0 && of[api.HeadersLabel] == api.HeadersOn {
 		return true

@@ -13,8 +13,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestRemoteServerRedirects: the server that a kubeconfig of a Secret names sends the client on to
-// another one, in clear text. Nothing is to be asked there: the Secret names one https server, and the
+// TestRemoteServerRedirects: the server in a Secret's kubeconfig redirects the client to another
+// server, in clear text. The client must not follow: the Secret names one https server, and the
 // token is for that one.
 func TestRemoteServerRedirects(t *testing.T) {
 	asked := make(chan string, 100)
@@ -29,7 +29,7 @@ func TestRemoteServerRedirects(t *testing.T) {
 	answered := make(chan struct{})
 	var requests atomic.Int32
 	remote := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if requests.Add(1) == 5 { // what it was told the first times had its effect, if any
+		if requests.Add(1) == 5 { // a redirect that was followed would show by now
 			close(answered)
 		}
 		http.Redirect(w, r, inside.URL+"/latest/meta-data", http.StatusFound)

@@ -19,18 +19,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// The Secrets that name further clusters, in the form of Kuadrant's dns-operator.
+// These name the parts of a Secret that adds a cluster, in the form of Kuadrant's dns-operator.
 const (
 	// RemoteLabel is the label of such a Secret, with the value "true".
 	RemoteLabel = "kuadrant.io/multicluster-kubeconfig"
-	// remoteKey is the key of its data that holds the kubeconfig.
+	// remoteKey is the key of the kubeconfig in the Secret's data.
 	remoteKey = "kubeconfig"
-	// remotePools is the annotation with the namespaces in which the cluster pools: a list with
-	// commas, or "*" for all; none without it.
+	// remotePools is the annotation that lists the namespaces in which the cluster pools: separated
+	// by commas, or "*" for all. Without it, the cluster pools in none.
 	remotePools = "kuadrant.io/namespaces"
 )
 
-// Remote is a cluster that a Secret names. It is never changed.
+// Remote is a cluster that a Secret names. It is immutable.
 type Remote struct {
 	// Name is that of the Secret; Secret is its namespace/name.
 	Name, Secret string
@@ -44,8 +44,8 @@ type Remote struct {
 	// the Secret's values.
 	Fault, Warning string
 	// Missing is true for a known Secret that a newer list lacks, without a report of its deletion
-	// (rule 8.5); only Name and Secret are set then. It stays Missing until the Secret is back or its
-	// deletion is reported: the receiver bounds the time.
+	// (rule 8.5); only Name and Secret are set then. It stays Missing until the Secret is back or
+	// its deletion is reported: the receiver limits how long that may take.
 	Missing bool
 }
 
@@ -54,8 +54,8 @@ func (r *Remote) Same(o *Remote) bool { return reflect.DeepEqual(r, o) }
 
 // RemotesOptions says where to look for Secrets that name clusters.
 type RemotesOptions struct {
-	// Cluster is the cluster that holds the Secrets, Config says how to reach its API server,
-	// Namespace where they are.
+	// Cluster is the cluster that holds the Secrets, Config says how to reach its API server, and
+	// Namespace is the Secrets' namespace.
 	Cluster   string
 	Config    *rest.Config
 	Namespace string
@@ -65,12 +65,12 @@ type RemotesOptions struct {
 
 // FollowRemotes lists and watches one namespace's Secrets with RemoteLabel until ctx ends. It
 // publishes all clusters that they name, sorted by name, once the Secrets have been listed and
-// after changes; and nil once if the server refuses to list them lastingly. publish is called from
-// one goroutine. A Secret that is no longer published was deleted, or lost the label; one that a
-// list lacks is Missing.
+// after each change. If the server persistently refuses to list them, it publishes nil once. It
+// calls publish from one goroutine. A Secret that is no longer published was deleted, or lost the
+// label; one that a list lacks is Missing.
 //
-// Values are held only while their Secrets exist, and never logged. It returns nil when ctx ends,
-// an error if the configuration cannot work.
+// It keeps values only while their Secrets exist, and never logs them. It returns nil when ctx
+// ends, and an error if the configuration cannot work.
 func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Remote)) error {
 	w, err := newRemotesWatch(opts)
 	if err != nil {
@@ -90,8 +90,8 @@ func FollowRemotes(ctx context.Context, opts RemotesOptions, publish func([]*Rem
 	return nil
 }
 
-// decodeRemote reads a Secret that names a cluster. It never fails: errors become the Remote's
-// fault.
+// decodeRemote decodes a Secret that names a cluster. A mistake in the Secret becomes the Remote's
+// Fault.
 func decodeRemote(data []byte) (any, error) {
 	var secret struct {
 		Metadata struct {
@@ -149,19 +149,19 @@ func parsePools(list string) (pools api.Pools, warning string) {
 	return api.PoolsIn(names...), warning
 }
 
-// remotesWatch gives a reflector access to the Secrets, and is its store.
+// remotesWatch is a reflector's source of the Secrets, and its store.
 type remotesWatch struct {
 	*server
 	client    rest.Interface
 	namespace string
 	what      string // for messages
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	known   map[string]*Remote // by namespace/name of the Secret
-	missing map[string]bool    // those that a list lacked since they were last seen, without a reported deletion
+	missing map[string]bool    // Secrets that a list lacked since last seen, without a reported deletion
 	listed  bool               // they have been listed once
 	denials int
-	told    bool // a message said that they cannot be listed
+	told    bool // a message said that the list is refused
 }
 
 func newRemotesWatch(opts RemotesOptions) (*remotesWatch, error) {
@@ -210,7 +210,8 @@ func (w *remotesWatch) request(opts *metav1.ListOptions) *rest.Request {
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
 }
 
-// noted notes how a list or a watch went. The server's source reports its absence already.
+// noted records the result of a list or a watch. The cluster's own source reports an unreachable
+// server.
 func (w *remotesWatch) noted(ctx context.Context, _ metav1.ListOptions, err error) {
 	sort := classify(err)
 	if sort == none || sort == unreachable || sort == stranger || sort == unauthorized {
@@ -227,7 +228,7 @@ func (w *remotesWatch) noted(ctx context.Context, _ metav1.ListOptions, err erro
 // remotesStore is a remotesWatch as its reflector's store.
 type remotesStore remotesWatch
 
-// put takes in one Secret, and returns its name; "" for other values. One that cannot be decoded
+// put stores one Secret, and returns its name; "" for other values. One that cannot be decoded
 // keeps its last form.
 func (s *remotesStore) put(into map[string]*Remote, obj any) (name string) {
 	w, ok := obj.(*wire)

@@ -19,7 +19,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestParsePools: what the annotation says; without one nothing pools.
+// TestParsePools reads the annotation. Without it, nothing pools.
 func TestParsePools(t *testing.T) {
 	for _, c := range []struct {
 		list  string
@@ -42,7 +42,7 @@ func TestParsePools(t *testing.T) {
 	}
 }
 
-// TestDecodeRemote: a Secret is a cluster, or says what is wrong with it.
+// TestDecodeRemote checks that a Secret becomes a cluster, or says what is wrong with it.
 func TestDecodeRemote(t *testing.T) {
 	in64 := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	good := in64(kubeconfigOf(atServer, withToken))
@@ -73,7 +73,7 @@ func TestDecodeRemote(t *testing.T) {
 	}
 }
 
-// remotesOf follows the Secrets of a namespace until the test ends.
+// remotesOf follows a namespace's Secrets until the test ends.
 func remotesOf(t *testing.T, config *rest.Config, namespace string, l *recorder) (published chan []*Remote) {
 	t.Helper()
 	published = make(chan []*Remote, 100)
@@ -92,14 +92,14 @@ func remotesOf(t *testing.T, config *rest.Config, namespace string, l *recorder)
 	return published
 }
 
-// told returns the lines of the log so far.
+// told returns the log lines so far.
 func (r *recorder) told() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.lines)
 }
 
-// TestFollowRemotes: the Secrets with the label in one namespace, as they come, change and go.
+// TestFollowRemotes follows a namespace's labelled Secrets as they appear, change and disappear.
 func TestFollowRemotes(t *testing.T) {
 	server := kubetest.Shared(t)
 	namespace := server.Namespace(t)
@@ -141,9 +141,9 @@ func TestFollowRemotes(t *testing.T) {
 	}
 }
 
-// TestMissingRemotes: a Secret that a newer list lacks is missing until it is back or its deletion is reported,
-// whatever later lists lack; one that is about to be deleted is not there. One that cannot be decoded any more
-// is as it was.
+// TestMissingRemotes: a Secret that a newer list lacks is missing until it is back or its deletion
+// is reported, whatever later lists lack. One that is being deleted is gone. One that can no longer
+// be decoded stays as it was.
 func TestMissingRemotes(t *testing.T) {
 	w, err := newRemotesWatch(RemotesOptions{Cluster: "local", Config: &rest.Config{Host: "https://127.0.0.1:1"}, Logf: t.Logf})
 	if err != nil {
@@ -190,8 +190,8 @@ func TestMissingRemotes(t *testing.T) {
 	}
 }
 
-// TestFollowRemotesForbidden: that nobody may list them is published once, and told; when
-// they may be listed, they are.
+// TestFollowRemotesForbidden: a refusal to list is published and logged once. Once granted, the
+// Secrets are listed.
 func TestFollowRemotesForbidden(t *testing.T) {
 	server := kubetest.Shared(t)
 	namespace := server.Namespace(t)
@@ -207,10 +207,10 @@ func TestFollowRemotesForbidden(t *testing.T) {
 	}
 }
 
-// answers is a server of Secrets, without sockets: lists are empty, and watches stay open.
+// answers is a server of Secrets without sockets: lists are empty, and watches stay open.
 type answers struct {
-	watches chan struct{} // told of each watch
-	closed  bool          // its connections are
+	watches chan struct{} // receives each watch
+	closed  bool          // its connections are closed
 }
 
 func (a *answers) CloseIdleConnections() { a.closed = true }
@@ -226,7 +226,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Body: body}, nil
 }
 
-// TestFollowRemotesCloses: it leaves no connection open.
+// TestFollowRemotesCloses checks that no connection stays open.
 func TestFollowRemotesCloses(t *testing.T) {
 	server := &answers{watches: make(chan struct{}, 100)}
 	ctx, cancel := context.WithCancel(t.Context())

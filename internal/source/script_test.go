@@ -20,7 +20,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestScripts plays the scripts in testdata, a source's life each. testdata/README.md has their words.
+// TestScripts plays the scripts in testdata, each the life of a source. testdata/README.md explains
+// their words.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -41,8 +42,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// variants returns a part once for each row of the table that follows its line "each A | B", with the cells in the place of A and B; or
-// for each word of "each A: ".
+// variants returns a part once for each row of the table after its line "each A | B", with the
+// cells in place of A and B; or once for each word of "each A: ".
 func variants(part string) (all []string) {
 	head, rest, ok := strings.Cut(part, "\neach ")
 	if !ok {
@@ -65,7 +66,7 @@ func variants(part string) (all []string) {
 	return all
 }
 
-// words returns the words of a line, less Go's quotes.
+// words returns the words of a line, with Go's quotes removed.
 func words(line string) (all []string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		word, err := strconv.QuotedPrefix(line)
@@ -93,22 +94,22 @@ func newSubject(t *testing.T) subject { return subject{recorder: newRecorder(t),
 
 func (s *subject) start() { s.stop = s.run(s.source) }
 
-// script is a source's life: that of a directory, or of a feed of an API server.
+// script is the life of a source: of a directory, or of an API server's feed.
 type script struct {
 	*subject
 	t       *testing.T
-	dir     string // that is read
+	dir     string // the directory read
 	line    string
-	kept    *api.Cluster // at the line keep
-	since   int          // how many clusters were published then
+	kept    *api.Cluster // as of the line keep
+	since   int          // the number of clusters published then
 	server  *kubetest.Server
-	spaces  map[string]string // the namespaces at the server, by their words
-	rights  []string          // of the user that the next feed is
+	spaces  map[string]string // the server's namespaces, by their names in the script
+	rights  []string          // of the next feed's user
 	user    string
 	feeds   map[string]*feed
 	feed    *feed
 	asked   int           // what asking counted
-	over    chan struct{} // closed when the feed is disturbed no more
+	over    chan struct{} // closed when the disturbance ends
 	restore func()
 
 	goroutines, files int // at baseline
@@ -139,7 +140,7 @@ func play(t *testing.T, text string) {
 	}
 }
 
-// keepsName checks that everything says of which cluster it is.
+// keepsName checks that every cluster and log line names its cluster.
 func (s *script) keepsName() {
 	for _, c := range s.clusters {
 		for _, ref := range c.Changed {
@@ -150,7 +151,7 @@ func (s *script) keepsName() {
 	}
 }
 
-// check fails the test where something is not as the line has it.
+// check fails the test if got is not what the line wants.
 func (s *script) check(got, want any) {
 	s.t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -158,7 +159,7 @@ func (s *script) check(got, want any) {
 	}
 }
 
-// texts makes the manifests of the words before a colon.
+// texts makes the manifests for the words before a colon.
 var texts = map[string]func(ns, name, version, value string) string{
 	"g": func(ns, name, _, address string) string {
 		return strings.Replace(manifest(ns, name), "192.0.2.1", address, 1)
@@ -185,7 +186,8 @@ var texts = map[string]func(ns, name, version, value string) string{
 	},
 }
 
-// text returns what words stand for: manifests as KIND:[NAMESPACE/]NAME[@VERSION][=VALUE], or themselves.
+// text returns what the words stand for: manifests, for KIND:[NAMESPACE/]NAME[@VERSION][=VALUE], or
+// the words themselves.
 func (s *script) text(all []string) string {
 	var b strings.Builder
 	for _, word := range all {
@@ -209,7 +211,7 @@ func (s *script) text(all []string) string {
 	return b.String()
 }
 
-// place returns the namespace/name of an object; namespaces of a server have names of their own.
+// place returns an object's namespace/name; a server's namespaces have names of their own.
 func (s *script) place(name string) string {
 	ns, bare, ok := strings.Cut(name, "/")
 	if !ok {
@@ -228,7 +230,7 @@ func (s *script) space(word string) string {
 	return s.spaces[word]
 }
 
-// expand puts in what differs from run to run.
+// expand inserts values that differ between runs.
 func (s *script) expand(word string) string {
 	if strings.Contains(word, "%host") {
 		word = strings.ReplaceAll(word, "%host", s.server.Config.Host)
@@ -241,7 +243,7 @@ func (s *script) expand(word string) string {
 	return strings.ReplaceAll(word, "%dir", s.dir)
 }
 
-// refs returns the objects that words such as g:a stand for, as names lists them.
+// refs returns the objects for words such as g:a, in the form of names.
 func (s *script) refs(all []string) (refs []string) {
 	for _, word := range all {
 		kind, name, _ := strings.Cut(word, ":")
@@ -255,13 +257,13 @@ func (s *script) refs(all []string) (refs []string) {
 	return refs
 }
 
-// refOf returns the object that names calls so.
+// refOf returns the object with that name in the form of names.
 func refOf(name string) api.Ref {
 	kind, name, _ := strings.Cut(name, " ")
 	return api.Ref{Kind: api.Kind(slices.Index(prefixes[:], kind+" ")), Name: name}
 }
 
-// at returns the API server, the one that all tests share where there is no line server.
+// at returns the API server: the shared one, unless a line server started another.
 func (s *script) at() *kubetest.Server {
 	if s.server == nil {
 		s.server = sharedServer(s.t)
@@ -307,9 +309,9 @@ var commands = map[string]func(*script, []string){
 	"start":    func(s *script, _ []string) { s.start() },
 	"stop":     func(s *script, _ []string) { s.stop() },
 	"baseline": func(s *script, _ []string) { s.goroutines, s.files = runtime.NumGoroutine(), openFiles() },
-	"ended": func(s *script, _ []string) { // nothing is left of what began after baseline
+	"ended": func(s *script, _ []string) { // nothing that started after baseline is left
 		eventually(s.t, "end of goroutines and files", func() bool {
-			if s.feed != nil { // a connection that was being set up at the end is idle now
+			if s.feed != nil { // a connection that was being opened is idle by now
 				client, err := rest.HTTPClientFor(s.at().Config)
 				s.must(err)
 				utilnet.CloseIdleConnectionsFor(client.Transport)
@@ -320,13 +322,13 @@ var commands = map[string]func(*script, []string){
 	"objects": func(s *script, all []string) {
 		s.objects(s.refs(all)...)
 	},
-	"has": func(s *script, all []string) { // and others
+	"has": func(s *script, all []string) { // among others
 		s.wait(s.line, func() bool {
 			c := s.newest()
 			return c != nil && !slices.ContainsFunc(s.refs(all), func(name string) bool { return !c.Has(refOf(name)) })
 		})
 	},
-	"values": func(s *script, all []string) { // OBJECT N: how many it has had since keep
+	"values": func(s *script, all []string) { // OBJECT N: it has had N values since keep
 		ref := refOf(s.refs(all[:1])[0])
 		s.wait(s.line, func() bool {
 			n, last := 0, (*api.Meta)(nil)
@@ -387,7 +389,7 @@ var commands = map[string]func(*script, []string){
 	},
 	"problem": func(s *script, all []string) { s.check(s.stats.Problem(), s.expand(all[0])) },
 	"keep":    func(s *script, _ []string) { s.kept, s.since = s.latest(), s.subject.published() },
-	"same": func(s *script, all []string) { // objects that are what they were at keep
+	"same": func(s *script, all []string) { // objects that are unchanged since keep
 		for _, name := range s.refs(all) {
 			if ref := refOf(name); s.kept.MetaOf(ref) != s.latest().MetaOf(ref) {
 				s.t.Errorf("%s: %s is another one", s.line, name)
@@ -433,7 +435,7 @@ var commands = map[string]func(*script, []string){
 		})
 	},
 	"token": func(s *script, all []string) { s.token(s.place(all[0]), all[1]) },
-	"zones": func(s *script, all []string) { // NAME=ZONE...: the Secrets there are, and the zones of each
+	"zones": func(s *script, all []string) { // NAME=ZONE...: the existing Secrets, and each one's zones
 		s.wait(s.line, func() bool {
 			c := s.newest()
 			for _, word := range all {
@@ -447,7 +449,7 @@ var commands = map[string]func(*script, []string){
 	},
 }
 
-// openFiles counts the file descriptors of the process, where that can be seen.
+// openFiles counts the process's file descriptors, on systems that show them.
 func openFiles() int {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	return len(entries)
@@ -461,7 +463,7 @@ func refNames(refs []api.Ref) (all []string) {
 	return all
 }
 
-// selection reads flags that select; rest are the others.
+// selection reads the flags that select; rest are the others.
 func (s *script) selection(flags []string) (sel Selection, rest map[string]string) {
 	rest = make(map[string]string)
 	for _, flag := range flags {
@@ -490,10 +492,10 @@ func (s *script) selection(flags []string) (sel Selection, rest map[string]strin
 
 func init() { maps.Copy(commands, fileCommands); maps.Copy(commands, kubeCommands) }
 
-// fileCommands are about the files of a directory.
+// fileCommands change the files of a directory.
 var fileCommands = map[string]func(*script, []string){
 	"write": func(s *script, all []string) { s.must(os.WriteFile(s.path(all[0]), []byte(s.text(all[1:])), 0o644)) },
-	"replace": func(s *script, all []string) { // at once: nobody sees half of it
+	"replace": func(s *script, all []string) { // at once: nobody sees a half-written file
 		s.must(os.WriteFile(s.path(all[0]+".tmp"), []byte(s.text(all[1:])), 0o644))
 		s.must(os.Rename(s.path(all[0]+".tmp"), s.path(all[0])))
 	},
@@ -502,7 +504,7 @@ var fileCommands = map[string]func(*script, []string){
 	"mkdir":  func(s *script, all []string) { s.must(os.Mkdir(s.path(all[0]), 0o755)) },
 	"link":   func(s *script, all []string) { s.must(os.Symlink(all[0], s.path(all[1]))) },
 	"fifo":   func(s *script, all []string) { s.must(syscall.Mkfifo(s.path(all[0]), 0o644)) },
-	"large": func(s *script, all []string) { // a file that takes no space
+	"large": func(s *script, all []string) { // a sparse file
 		s.must(os.WriteFile(s.path(all[0]), nil, 0o644))
 		s.must(os.Truncate(s.path(all[0]), maxFileSize+1))
 	},

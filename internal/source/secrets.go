@@ -10,16 +10,16 @@ import (
 // version is a resourceVersion.
 type version string
 
-// secretHead is what is kept of a Secret that is watched as metadata only.
+// secretHead is what the store keeps of a Secret whose metadata it watches.
 type secretHead struct {
 	version
 	labels map[string]string
 }
 
-// secretStore is a collection of a cluster's Secrets, into which a watch puts their heads. It
-// fetches only needed ones by name, and holds them while needed: with headers of checks, if they
-// have the label and a policy, a DNSRecord or a probe refers to them (rule 4.10), and as DNS
-// providers, if a policy refers to them or selects them.
+// secretStore is a collection of a cluster's Secrets. A watch puts their heads into it. It fetches
+// only needed ones, by name, and keeps them while needed: for headers of checks, if they have the
+// label and a policy, a DNSRecord or a probe refers to them (rule 4.10); and as DNS providers, if a
+// policy refers to them or selects them.
 //
 // It is guarded by its run's mu.
 type secretStore struct {
@@ -27,14 +27,14 @@ type secretStore struct {
 	heads               map[string]map[string]secretHead // by namespace, then by namespace/name
 	needs               needs
 	wanted              map[string]*wantedSecret
-	before              *api.Cluster // the one whose references needs counts
-	// fetch begins to fetch a Secret until its state says that it rests.
+	before              *api.Cluster // the cluster whose references needs counts
+	// fetch starts to fetch a Secret, until next says that nothing is due.
 	fetch func(name string, w *wantedSecret)
 }
 
 // wantedSecret is a Secret that is needed.
 type wantedSecret struct {
-	// asked is the version announced at the last fetch, got the one that came. A watch may be
+	// asked is the version announced at the last fetch, got the one that arrived. A watch may lag
 	// behind fetches, and announce versions that are neither: each is a reason to fetch again.
 	asked, got version
 	settled    bool    // it was fetched once, or refused for good
@@ -107,8 +107,8 @@ func (s *secretStore) publish(kind api.Kind, c *api.Cluster) {
 	s.objects.publish(kind, c)
 }
 
-// settle fetches or drops a Secret, as due. A dropped one was not necessarily deleted: the object
-// that refers to it may be missing from a list.
+// settle fetches or drops a Secret, as needed. A dropped Secret was not necessarily deleted: the
+// object that refers to it may be missing from a list.
 func (s *secretStore) settle(name string) {
 	head, there := s.heads[namespaceOf(name)][name]
 	w := s.wanted[name]
@@ -135,7 +135,7 @@ func (w *wantedSecret) due(announced version) bool {
 	return !w.settled || announced != w.asked && announced != w.got
 }
 
-// next returns the version of a Secret to fetch; ok is false, and the fetch ends, if there is none.
+// next returns the version of a Secret to fetch; if there is none, ok is false and the fetch ends.
 func (s *secretStore) next(name string, w *wantedSecret) (announced version, ok bool) {
 	if s.wanted[name] != w {
 		return "", false
@@ -145,15 +145,15 @@ func (s *secretStore) next(name string, w *wantedSecret) (announced version, ok 
 	return announced, w.busy
 }
 
-// fetched takes in the answer about a Secret whose given version was announced. A nil value means
-// no such Secret.
+// fetched stores the answer about a Secret whose given version was announced. A nil value means
+// that there is no such Secret.
 func (s *secretStore) fetched(name string, w *wantedSecret, announced, got version, value *api.Secret) {
 	if s.wanted[name] != w {
 		return // no longer needed
 	}
 	w.asked, w.got, w.settled = announced, got, true
 	if value == nil {
-		s.infer(name) // if it was deleted, the watch reports it
+		s.infer(name) // if it was deleted, the watch reports that
 	} else {
 		s.objects.put(name, value)
 	}
@@ -169,7 +169,7 @@ func (s *secretStore) ready(prefix string) bool {
 	return true
 }
 
-// failing reports whether any other Secret's last fetch failed.
+// failing reports whether the last fetch of any other Secret failed.
 func (s *secretStore) failing(besides *wantedSecret) bool {
 	for _, w := range s.wanted {
 		if w != besides && w.failed != none {

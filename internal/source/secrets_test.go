@@ -8,7 +8,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// password begins every value of a Secret in tests, and no log line holds it.
+// password starts every Secret's value in tests; no log line may contain it.
 const password = "hunter2"
 
 const headersLabel = `kuadrant.io/probe-headers: "true"`
@@ -23,7 +23,7 @@ stringData: {X-Token: %s}
 `, ns, name, labels, password+value)
 }
 
-// referringPolicy is a policy whose checks send the headers of a Secret.
+// referringPolicy is a policy whose checks send a Secret's headers.
 func referringPolicy(ns, name, secret string) string {
 	return fmt.Sprintf(`---
 apiVersion: kuadrant.io/v1
@@ -35,7 +35,7 @@ spec:
 `, ns, name, secret)
 }
 
-// token is the value of a Secret's header, "" where c does not have the Secret.
+// token returns the value of a Secret's header; "" if c does not have the Secret.
 func token(c *api.Cluster, name string) string {
 	if c == nil {
 		return ""
@@ -47,7 +47,7 @@ func token(c *api.Cluster, name string) string {
 	return strings.TrimPrefix(s.Headers[0].Value, password)
 }
 
-// token waits for a value of a Secret.
+// token waits for a Secret's value.
 func (r *recorder) token(name, value string) {
 	r.t.Helper()
 	r.wait(fmt.Sprintf("value %q of %s", value, name), func() bool { return token(r.newest(), name) == value })
@@ -81,7 +81,7 @@ stringData: {ZONES: %s, PASSWORD: %s}
 `, ns, name, labels, zone, password)
 }
 
-// providedPolicy is a policy that refers to a DNS provider as its spec says.
+// providedPolicy is a policy that names a DNS provider in its spec.
 func providedPolicy(ns, name, version, spec string) string {
 	return fmt.Sprintf(`---
 apiVersion: kuadrant.io/%s
@@ -91,7 +91,7 @@ spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: a}, %s
 `, version, ns, name, spec)
 }
 
-// zonesOf returns the zones of a Secret, as text.
+// zonesOf returns a Secret's zones as text.
 func zonesOf(c *api.Cluster, name string) string {
 	s, ok := c.Secrets.Get(name)
 	if !ok {

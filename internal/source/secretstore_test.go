@@ -10,9 +10,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestSecretStore applies random changes: what is held and asked for are the
-// Secrets that are needed, in one of four ways, nothing is asked for twice at
-// a time, and in the end all are up to date.
+// TestSecretStore applies random changes. It checks that the store holds and fetches exactly the
+// Secrets needed, in one of four ways, fetches none twice at a time, and has all up to date in the
+// end.
 func TestSecretStore(t *testing.T) {
 	rnd := newRand(t)
 	r := newRecorder(t)
@@ -58,7 +58,7 @@ func TestSecretStore(t *testing.T) {
 	text := func(n int) version { return version(fmt.Sprint(n)) }
 	count, step := 0, 0
 	next := func() int { count++; return count }
-	// finish answers one request, with what is there now.
+	// finish answers one request, with the current content.
 	finish := func(name string, w *wantedSecret) {
 		announced, ok := s.next(name, w)
 		if !ok {

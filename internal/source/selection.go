@@ -9,7 +9,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// Selection says which objects of a cluster are read. The zero Selection is all.
+// Selection says which objects of a cluster to read. The zero Selection means all.
 type Selection struct {
 	// Namespaces are the namespaces to read; none means all.
 	Namespaces []string
@@ -21,8 +21,8 @@ type Selection struct {
 	NoSecrets bool
 	// NoHeaders leaves out Secrets needed only for headers of checks.
 	NoHeaders bool
-	// Pools says in which namespaces objects equal those of other clusters; the zero Pools is all.
-	// Objects read carry it (api.Meta.Apart).
+	// Pools says in which namespaces objects pool with those of other clusters; the zero Pools
+	// means all. The source records it in the objects (api.Meta.Apart).
 	Pools api.Pools
 }
 

@@ -27,7 +27,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
-// server is one run's access to one API server: requests, and messages about it.
+// server is one run's access to an API server: requests, and log messages about it.
 type server struct {
 	cluster  string // the process's name for it
 	timing   kubernetesTiming
@@ -36,34 +36,33 @@ type server struct {
 	http     *http.Client
 	raw      rest.Interface // for requests by path
 	troubles troubles
-	dirty    chan struct{} // one place: something changed
+	dirty    chan struct{} // capacity 1: something changed
 	mu       sync.Mutex    // guards the user's data
 }
 
-// kubernetesTiming has the durations.
+// kubernetesTiming has the intervals and time limits of a source.
 type kubernetesTiming struct {
-	// gather is how long changes are collected before publication: an answer must not wait, and a
-	// list must not be compiled object by object.
+	// gather is how long to collect changes before publishing: answers must not wait, and a list
+	// must not be compiled object by object.
 	gather time.Duration
-	// retry paces attempts after a failure. Its cap bounds how long a server's return can go
+	// retry paces attempts after a failure. Its cap bounds how long a recovered server can go
 	// unnoticed.
 	retry wait.Backoff
-	// recheck paces looks for missing kinds. Cap and jitter make 30 seconds.
+	// recheck paces checks for missing kinds. Cap and jitter make that 30 seconds.
 	recheck wait.Backoff
-	// confirm is how long a kind must be missing before its objects go without a report of their
-	// deletion.
+	// confirm is how long a kind must be missing before its objects are removed without a report of
+	// their deletion.
 	confirm time.Duration
-	// answer bounds requests with small answers, and pulse is the time between signs of life:
-	// together they bound how long a hang goes unnoticed.
+	// answer bounds requests with small answers, and pulse is the time between two polls of the
+	// server: together they bound how long a hang goes unnoticed.
 	answer, pulse time.Duration
-	// watch bounds the time until a watch begins. A streaming list begins when the server's cache
-	// is fresh, which takes seconds.
+	// watch bounds the start of a watch. A streaming list starts once the server's cache is fresh,
+	// which takes seconds.
 	watch time.Duration
 	// fetch paces attempts to fetch one object by name.
 	fetch wait.Backoff
-	// spare is how long to wait for failing kinds that many clusters do without: until each has
-	// been tried again at a server that has just started, because unread objects may own the known
-	// names.
+	// spare is how long to wait for failing optional kinds. It allows a retry of each at a server
+	// that has just started, because unread objects may own the known names.
 	spare time.Duration
 }
 
@@ -89,16 +88,16 @@ func newServer(cluster string, config *rest.Config, warnf, infof Logf) (*server,
 	}
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
-	config.Timeout = 0                                    // it would end every watch
-	config.NegotiatedSerializer = (&codec{}).serializer() // for errors; the rest is read raw
+	config.Timeout = 0                                    // a timeout would end every watch
+	config.NegotiatedSerializer = (&codec{}).serializer() // for errors; all else is read raw
 	if config.UserAgent == "" {
 		config.UserAgent = "coredns-kuadrant"
 	}
 	if config.WarningHandler == nil && config.WarningHandlerWithContext == nil {
-		config.WarningHandler = rest.NoWarnings{} // we chose the versions on purpose
+		config.WarningHandler = rest.NoWarnings{} // the versions are chosen on purpose
 	}
 	if config.RateLimiter == nil && config.QPS == 0 {
-		// One list for each kind and namespace at the start; little after that. All clients of the
+		// A start takes one list for each kind and namespace; little follows. All clients of the
 		// source share the limit.
 		config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(50, 100)
 	}
@@ -114,8 +113,8 @@ func newServer(cluster string, config *rest.Config, warnf, infof Logf) (*server,
 	return s, err
 }
 
-// close closes idle connections. One being set up stays until the server finds it idle; client-go
-// shares it among clients with the same configuration.
+// close closes idle connections. One that is still being opened stays until the server finds it
+// idle; client-go shares it among clients with the same configuration.
 func (s *server) close() { utilnet.CloseIdleConnectionsFor(s.http.Transport) }
 
 // client returns a client for one version of a group; c reads its answers.
@@ -129,11 +128,12 @@ func (s *server) client(version schema.GroupVersion, c *codec) (rest.Interface, 
 	return rest.RESTClientForConfigAndClient(config, s.http)
 }
 
-// quiet drops the reflector's own messages, one for each attempt: fail and good log instead.
+// quiet drops the reflector's own messages, one for each attempt: fail and good log changes
+// instead.
 var quiet klog.Logger
 
-// reflect lists and watches with request's requests until ctx ends, and keeps store up to date. what names them in messages;
-// noted is told how each list and each watch went.
+// reflect lists and watches with the requests that request makes until ctx ends, and keeps store up
+// to date. what names them in messages; noted receives the result of each list and watch.
 func (s *server) reflect(ctx context.Context, what string, chunked bool, request func(*metav1.ListOptions) *rest.Request,
 	noted func(context.Context, metav1.ListOptions, error), store cache.ReflectorStore,
 ) {
@@ -145,7 +145,8 @@ func (s *server) reflect(ctx context.Context, what string, chunked bool, request
 		return beginWatch(ctx, s.timing.watch, request(&opts))
 	}
 	retry := s.timing.retry
-	// The page size stays at the default of 500: a list from the server's cache comes whole anyway.
+	// The page size stays at the default of 500: a list from the server's cache is not paged
+	// anyway.
 	from := lists{rewatch.ListWatch(s.timing.watch, list, begin, noted), chunked}
 	r := cache.NewReflectorWithOptions(from, &wire{}, store, cache.ReflectorOptions{
 		Logger: &quiet, Name: what, TypeDescription: what, Backoff: &retry, Clock: endingClock{ctx: ctx},
@@ -153,7 +154,7 @@ func (s *server) reflect(ctx context.Context, what string, chunked bool, request
 	r.RunWithContext(klog.NewContext(ctx, quiet))
 }
 
-// beginWatch begins a watch, and gives up if the server does not begin to answer.
+// beginWatch starts a watch, and gives up if the server does not start to answer.
 func beginWatch(ctx context.Context, within time.Duration, req *rest.Request) (watch.Interface, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := time.AfterFunc(within, cancel)
@@ -163,7 +164,7 @@ func beginWatch(ctx context.Context, within time.Duration, req *rest.Request) (w
 	case !inTime:
 		err = fmt.Errorf("no answer within %v", within)
 	case err == nil && reflect.TypeOf(w) == reflect.TypeOf(watch.NewEmptyWatch()):
-		// The client reports a cut connection like this.
+		// This is how the client reports a cut connection.
 		err = errors.New("the connection was closed or timed out")
 	}
 	if err == nil {
@@ -176,7 +177,7 @@ func beginWatch(ctx context.Context, within time.Duration, req *rest.Request) (w
 	return nil, err
 }
 
-// begunWatch is a watch that ends its context.
+// begunWatch is a watch whose Stop also ends its context.
 type begunWatch struct {
 	watch.Interface
 	cancel context.CancelFunc
@@ -189,7 +190,7 @@ func (w *begunWatch) Stop() {
 }
 
 // endingClock is the real clock, but its waits end with ctx: between attempts to stream a list, the
-// reflector waits for the clock alone.
+// reflector watches nothing but the clock.
 type endingClock struct {
 	clock.RealClock
 	ctx context.Context
@@ -211,16 +212,16 @@ func (c endingClock) After(d time.Duration) <-chan time.Time {
 	return fired
 }
 
-// lists is a reflector's access; chunked makes it list in chunks, without streaming lists.
+// lists is what a reflector lists and watches with; chunked turns off streaming lists.
 type lists struct {
 	*cache.ListWatch
 	chunked bool
 }
 
-// IsWatchListSemanticsUnSupported is asked by the reflector.
+// IsWatchListSemanticsUnSupported tells the reflector whether to do without streaming lists.
 func (l lists) IsWatchListSemanticsUnSupported() bool { return l.chunked }
 
-// change applies an edit and wakes up the publisher.
+// change applies an edit and wakes the publisher.
 func (s *server) change(edit func()) {
 	s.mu.Lock()
 	edit()
@@ -249,8 +250,8 @@ func (s *server) gather(ctx context.Context, news func()) {
 // where names the cluster at the start of log lines.
 func (s *server) where() string { return fmt.Sprintf("cluster %q", s.cluster) }
 
-// fail notes a failed request: what names what was read, rights what a Role must grant for it. It
-// returns the error's trouble, none if ctx has ended.
+// fail records a failed request: what names what was read, rights what a Role must grant for it. It
+// returns the error's trouble, or none if ctx has ended.
 func (s *server) fail(ctx context.Context, what, rights string, err error) trouble {
 	if ctx.Err() != nil {
 		return none
@@ -291,18 +292,18 @@ func cause(err error) error {
 	return err
 }
 
-// answered notes that the API server has answered.
+// answered records that the API server has answered.
 func (s *server) answered() {
 	s.troubles.end("", "%s: the API server answers again", s.where())
 }
 
-// good notes that what could be read.
+// good records that what was read successfully.
 func (s *server) good(what string) {
 	s.answered()
 	s.troubles.end(what, "%s: %s can be read now", s.where(), what)
 }
 
-// get reads a JSON document by its path on the server.
+// get reads the JSON document at a path of the server into into.
 func (s *server) get(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timing.answer)
 	defer cancel()
@@ -324,7 +325,7 @@ func (s *server) get(ctx context.Context, path string, into any) error {
 	return nil
 }
 
-// pause waits for the next step of a backoff; false if ctx ends first.
+// pause waits for the next step of a backoff; it returns false if ctx ends first.
 func pause(ctx context.Context, b *wait.Backoff) bool {
 	t := time.NewTimer(b.Step())
 	defer t.Stop()

@@ -1,10 +1,9 @@
-// Package source is where objects come from: Kubernetes API servers and
-// directories of YAML files. A Source delivers everything it knows of one
-// cluster as an immutable api.Cluster, first when the first list is complete,
-// then after changes.
+// Package source reads objects from Kubernetes API servers and from directories of manifests. A
+// Source publishes all it knows of one cluster as an immutable api.Cluster, first when the first
+// list is complete, then after changes.
 //
-// An object that did not change keeps its pointer from one published cluster to
-// the next, whatever was read again in between, so that a consumer may skip it.
+// An object that did not change keeps its pointer from one published cluster to the next, even if
+// it was read again in between, so that consumers may skip it.
 package source
 
 import (
@@ -15,32 +14,32 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// Source delivers what it knows of one cluster.
+// Source publishes what it knows of one cluster.
 type Source interface {
-	// Run publishes a cluster once the first list is complete, then after
-	// changes, until ctx ends. "Complete" is said by each kind of source.
+	// Run publishes a cluster once the first list is complete, then after changes, until ctx ends.
+	// Each kind of source says what "complete" means.
 	//
-	// publish is called from one goroutine at a time, and must not block for
-	// long. A published cluster is immutable; its Changed lists what differs
-	// from the cluster published before, the first time everything.
+	// It calls publish from one goroutine at a time; publish must not block for long. A published
+	// cluster is immutable. Its Changed lists what differs from the cluster published before, or
+	// everything the first time.
 	//
-	// Run returns nil when ctx ends, after everything that it started has
-	// ended; an error only for what can never work. It may be called again
-	// afterwards, and then begins anew; not twice at a time.
+	// Run returns nil when ctx ends, after everything that it started has ended. It returns an
+	// error only for what can never work. It may be called again after it has returned, and then
+	// starts anew; two calls must not overlap.
 	Run(ctx context.Context, publish func(*api.Cluster)) error
-	// Name is the name of the cluster.
+	// Name returns the name of the cluster.
 	Name() string
-	// Identity says where objects come from: what one source has published
-	// stands in for another of the same identity until that has listed, whatever
-	// the two select. It holds no secrets.
+	// Identity says where the objects come from. What a source has published stands in for another
+	// source of the same identity until that one has listed, even if the two select different
+	// objects. It holds no secrets.
 	Identity() string
 }
 
-// Logf takes one line for the operator, in the manner of fmt.Printf and without
-// a line feed. It may be called from several goroutines at a time.
+// Logf logs one line for the operator, formatted as by fmt.Printf, without a newline. Several
+// goroutines may call it at a time.
 type Logf func(format string, args ...any)
 
-// logs returns the functions to use where some may be nil.
+// logs returns the functions to use if some may be nil.
 func logs(warnf, infof Logf) (_, _ Logf) {
 	if warnf == nil {
 		warnf = func(string, ...any) {}
@@ -51,17 +50,17 @@ func logs(warnf, infof Logf) (_, _ Logf) {
 	return warnf, infof
 }
 
-// Stats is what a source tells about itself while it runs. The zero Stats is
-// ready for use; any number of goroutines may use one at a time.
+// Stats is the state of a running source. The zero Stats is ready for use. It is safe for
+// concurrent use.
 type Stats struct {
 	lastEvent atomic.Int64
 	synced    atomic.Bool
-	lost      atomic.Int64 // when synced became false; 0 for never
+	lost      atomic.Int64 // when synced last became false; 0 for never
 	problem   atomic.Pointer[string]
 }
 
-// LastEvent returns when the source last heard from what it reads; the zero
-// time before it first did.
+// LastEvent returns when the source last heard from its API server or directory; the zero time if
+// it never did.
 func (s *Stats) LastEvent() time.Time {
 	if n := s.lastEvent.Load(); n != 0 {
 		return time.Unix(0, n)
@@ -69,18 +68,16 @@ func (s *Stats) LastEvent() time.Time {
 	return time.Time{}
 }
 
-// Synced reports whether everything is listed and nothing is known to stand in
-// the way of hearing about changes.
+// Synced reports whether everything is listed, and no known problem delays changes.
 func (s *Stats) Synced() bool { return s.synced.Load() }
 
-// setSynced notes whether that is so.
 func (s *Stats) setSynced(is bool) {
 	if was := s.synced.Swap(is); was && !is {
 		s.lost.Store(time.Now().UnixNano())
 	}
 }
 
-// Lost returns since when Synced is false; the zero time where it never was true.
+// Lost returns since when Synced is false; the zero time if it never was true.
 func (s *Stats) Lost() time.Time {
 	if n := s.lost.Load(); n != 0 {
 		return time.Unix(0, n)
@@ -88,8 +85,8 @@ func (s *Stats) Lost() time.Time {
 	return time.Time{}
 }
 
-// Problem says what stands in the way of reading a directory of manifests, as the log has it; "" for nothing, and for other
-// sources.
+// Problem returns why a directory of manifests cannot be read, as logged; "" for none, and for
+// other sources.
 func (s *Stats) Problem() string {
 	if p := s.problem.Load(); p != nil {
 		return *p
@@ -97,5 +94,5 @@ func (s *Stats) Problem() string {
 	return ""
 }
 
-// event notes that something was heard just now.
+// event records that the source just heard something.
 func (s *Stats) event() { s.lastEvent.Store(time.Now().UnixNano()) }

@@ -17,23 +17,23 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// patience is how long a condition may take to come true before a test gives
-// up. Tests end as soon as it is true.
+// patience is how long a test waits for a condition before it gives up. Tests go on as soon as it
+// is true.
 const patience = time.Minute
 
-// recorder takes what a source publishes and logs, and checks what holds for
-// every published cluster.
+// recorder collects what a source publishes and logs, and checks the invariants of every published
+// cluster.
 type recorder struct {
 	t *testing.T
 
 	mu       sync.Mutex
 	clusters []*api.Cluster
 	lines    []string
-	good     []string // of lines, those that are good news
+	good     []string // the lines that are good news
 	faults   []string
 	woken    chan struct{}    // closed and replaced at each event
 	inside   bool             // publish is running
-	unseen   map[api.Ref]bool // what has gone without a report
+	unseen   map[api.Ref]bool // objects gone without a report
 }
 
 func newRecorder(t *testing.T) *recorder {
@@ -59,8 +59,7 @@ func (r *recorder) infof(format string, args ...any) {
 	r.logf(format, args...)
 }
 
-// goodNews waits for a line that holds the word, and checks that such lines are
-// good news alone.
+// goodNews waits for a line that contains the word, and checks that all such lines are good news.
 func (r *recorder) goodNews(word string) {
 	r.t.Helper()
 	r.log(word)
@@ -125,7 +124,7 @@ func (r *recorder) publish(c *api.Cluster) {
 	r.wake()
 }
 
-// noteUnseen checks what c says has gone unseen since last.
+// noteUnseen checks the objects that c reports as gone unseen since last.
 func (r *recorder) noteUnseen(last, c *api.Cluster) {
 	for _, ref := range c.Changed {
 		delete(r.unseen, ref)
@@ -141,7 +140,7 @@ func (r *recorder) noteUnseen(last, c *api.Cluster) {
 	}
 }
 
-// differences lists the objects that are not the same pointers in both maps.
+// differences lists the objects whose pointers differ between the maps.
 func differences[T any](kind api.Kind, before, after tree.Map[*T]) (refs []api.Ref) {
 	for name, v := range before.All() {
 		if now, _ := after.Get(name); now != v {
@@ -156,15 +155,15 @@ func differences[T any](kind api.Kind, before, after tree.Map[*T]) (refs []api.R
 	return refs
 }
 
-// wait returns when cond is true, which is asked with the recorder locked,
-// after each event. what names it.
+// wait returns when cond is true. It checks cond after each event, with the recorder locked. what
+// names it in messages.
 func (r *recorder) wait(what string, cond func() bool) {
 	r.t.Helper()
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	look := func() (ok bool, woken chan struct{}) {
 		r.mu.Lock()
-		defer r.mu.Unlock() // also where cond ends the test: what is cleaned up then locks too
+		defer r.mu.Unlock() // also if cond ends the test: its cleanups lock too
 		return cond(), r.woken
 	}
 	for {
@@ -182,7 +181,7 @@ func (r *recorder) wait(what string, cond func() bool) {
 	}
 }
 
-// report is dump for who does not hold the lock.
+// report is dump for callers without the lock.
 func (r *recorder) report() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,7 +199,7 @@ func (r *recorder) dump() string {
 	return b.String()
 }
 
-// latest is newest for who does not hold the lock.
+// latest is newest for callers without the lock.
 func (r *recorder) latest() *api.Cluster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,15 +213,13 @@ func (r *recorder) newest() *api.Cluster {
 	return r.clusters[len(r.clusters)-1]
 }
 
-// prefixes are what the objects of each kind are called by in tests. They are
-// sorted as the kinds are.
+// prefixes are the names of kinds in tests, sorted as the kinds are.
 var prefixes = [api.NumKinds]string{
 	api.KindGateway: "g ", api.KindDNSPolicy: "p ", api.KindProbe: "probe ", api.KindZone: "zone ", api.KindRecord: "record ",
 	api.KindDNSRecord: "dnsrecord ", api.KindDNSEndpoint: "endpoint ", api.KindSecret: "secret ",
 }
 
-// names lists the objects of a cluster, sorted: "g ns/name" is a Gateway, and so
-// on as prefixes says.
+// names lists the objects of a cluster, sorted: "g ns/name" is a Gateway, and so on as in prefixes.
 func names(c *api.Cluster) []string {
 	list := []string{}
 	for kind, prefix := range prefixes {
@@ -234,8 +231,8 @@ func names(c *api.Cluster) []string {
 	return list
 }
 
-// allListed returns the listings of a cluster of which all is listed but the
-// kinds in others.
+// allListed returns the listings of a cluster in which every kind is listed, except those in
+// others.
 func allListed(others map[api.Kind]api.Listing) (listings [api.NumKinds]api.Listing) {
 	for k := range listings {
 		listings[k] = api.Listed
@@ -246,8 +243,7 @@ func allListed(others map[api.Kind]api.Listing) (listings [api.NumKinds]api.List
 	return listings
 }
 
-// onlyListed returns the listings of a cluster of which one kind alone is
-// watched.
+// onlyListed returns the listings of a cluster that watches only one kind.
 func onlyListed(kind api.Kind) (listings [api.NumKinds]api.Listing) {
 	for k := range listings {
 		listings[k] = api.NotWatched
@@ -271,13 +267,13 @@ func (r *recorder) objects(want ...string) *api.Cluster {
 	return c
 }
 
-// log waits until a line holds all of the words.
+// log waits for a line that contains all of the words.
 func (r *recorder) log(words ...string) {
 	r.t.Helper()
 	r.wait(fmt.Sprintf("a log line with %q", words), func() bool { return r.matches(words) > 0 })
 }
 
-// matches counts the lines that hold all of the words. r is locked.
+// matches counts the lines that contain all of the words. r is locked.
 func (r *recorder) matches(words []string) (n int) {
 	for _, line := range r.lines {
 		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(line, w) }) {
@@ -287,7 +283,7 @@ func (r *recorder) matches(words []string) (n int) {
 	return n
 }
 
-// logged counts the lines so far that hold all of the words.
+// logged counts the lines so far that contain all of the words.
 func (r *recorder) logged(words ...string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -301,7 +297,7 @@ func (r *recorder) published() int {
 	return len(r.clusters)
 }
 
-// run starts a source, and ends it with the test; stop ends it before.
+// run starts a source, and stops it when the test ends, or earlier with stop.
 func (r *recorder) run(s Source) (stop func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -329,7 +325,7 @@ func (r *recorder) run(s Source) (stop func()) {
 	return stop
 }
 
-// eventually waits until cond is true, for what nothing tells us about.
+// eventually polls cond until it is true, for conditions without an event.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	if !kubetest.Comes(cond) {
@@ -351,15 +347,14 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestClusterStore applies random edits and checks that what is published is what
-// was put, that equal values keep their pointers, and (in the recorder) that
-// Changed is exact.
+// TestClusterStore applies random edits. It checks that the store publishes what was put, that
+// equal values keep their pointers, and (in the recorder) that Changed is exact.
 func TestClusterStore(t *testing.T) {
 	r := newRecorder(t)
 	g := newClusterStore("c", api.Pools{})
 	rnd := newRand(t)
 	want := map[string]int64{}
-	gone := map[string]bool{} // how those went that were published last: true where nobody said so
+	gone := map[string]bool{} // objects gone in the last publish: true if unreported
 	name := func() string { return fmt.Sprintf("ns%d/n%d", rnd.IntN(3), rnd.IntN(20)) }
 	value := func(name string, n int64) *api.Gateway {
 		return &api.Gateway{Meta: api.Meta{Name: name, Generation: n}}
@@ -429,7 +424,7 @@ func TestClusterStore(t *testing.T) {
 	}
 }
 
-// newRand returns a source of random numbers whose seed a failed test logs.
+// newRand returns a source of random numbers, and logs its seed if the test fails.
 func newRand(t *testing.T) *rand.Rand {
 	seed := rand.Uint64()
 	t.Cleanup(func() {

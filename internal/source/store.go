@@ -9,33 +9,28 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// clusterStore is one cluster while a source gathers it. It is not safe for
-// concurrent use.
+// clusterStore holds one cluster while a source collects it. It is not safe for concurrent use.
 type clusterStore struct {
 	name  string
 	pools api.Pools
 	kinds [api.NumKinds]collection
-	last  *api.Cluster // as published last; nil before
+	last  *api.Cluster // last published; nil before the first
 }
 
-// collection is the objects of one kind. Values are pointers to the kind's Go
-// type.
+// collection holds the objects of one kind. Values are pointers to the kind's Go type.
 //
-// A removal that was reported (remove) and one that is only inferred from a
-// newer list (replace) are different methods on purpose: rule 8.5 treats them
-// differently.
+// A reported removal (remove) and one inferred from a newer list (replace) are separate methods on
+// purpose: rule 8.5 treats them differently.
 type collection interface {
 	put(name string, value any)
 	remove(name string)
-	// same returns what is stored under name where value says no more than it,
-	// else value.
+	// same returns the stored value of name if it equals value, else value.
 	same(name string, value any) any
-	// replace makes fresh everything that there is under names starting with
-	// prefix.
+	// replace makes fresh the only objects with names that start with prefix.
 	replace(prefix string, fresh map[string]any)
 	len() int
-	// publish seals the objects as they are now, puts them into c, and adds what
-	// differs from the last time to what c says has changed.
+	// publish seals the current objects, puts them into c, and adds what differs from the last time
+	// to c's changes.
 	publish(kind api.Kind, c *api.Cluster)
 }
 
@@ -47,14 +42,13 @@ func newClusterStore(cluster string, pools api.Pools) *clusterStore {
 	return s
 }
 
-// cluster returns what is there now, nil if it is the same as the last time.
-// progress is a cluster that says how far its kinds are listed, and which one it
-// is; the rest of it is not looked at.
+// cluster returns the current state; nil if it equals the last one. progress says which cluster it
+// is and how far its kinds are listed; its other fields are ignored.
 func (s *clusterStore) cluster(progress *api.Cluster) *api.Cluster {
 	return s.news(s.gather(), progress)
 }
 
-// gather returns what is there now and what of it is not as it was the last time.
+// gather returns the current objects, and which of them changed since the last time.
 func (s *clusterStore) gather() *api.Cluster {
 	c := &api.Cluster{Name: s.name, Pools: s.pools}
 	for k, col := range s.kinds {
@@ -63,9 +57,9 @@ func (s *clusterStore) gather() *api.Cluster {
 	return c
 }
 
-// news completes what gather has returned just now, as cluster does.
+// news completes what gather just returned, as cluster does.
 func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
-	if s.last == nil { // all is new, whenever it was gathered
+	if s.last == nil { // everything is new, whenever it was gathered
 		c.Changed, c.Inferred = nil, nil
 		for k := range api.NumKinds {
 			for name := range c.Names(k, "") {
@@ -84,19 +78,19 @@ func (s *clusterStore) news(c, progress *api.Cluster) *api.Cluster {
 
 // objects implements collection for objects of type T.
 type objects[T any] struct {
-	published tree.Map[*T]   // the last time
-	now       tree.Map[*T]   // while edit is nil
-	edit      *tree.Edit[*T] // the version after now, where there is one
-	// touched are the names that were put or removed since published. A value is true if
-	// the name was removed last, and nobody has reported that.
+	published tree.Map[*T]   // as published last
+	now       tree.Map[*T]   // valid while edit is nil
+	edit      *tree.Edit[*T] // the version after now; nil for none
+	// touched has the names that were put or removed since published. A value is true if the name
+	// was removed last, and that removal was not reported.
 	touched map[string]bool
-	// unseen are names that were published as gone although nobody had reported their
-	// deletion, at most maxUnseen: a report that comes later is passed on.
+	// unseen has names that were published as gone without a reported deletion, at most maxUnseen:
+	// a report that comes later is passed on.
 	unseen map[string]struct{}
 }
 
-// maxUnseen bounds unseen: of what is beyond it, no later report is passed on, and what is
-// held back of it stays for its whole time (rule 8.5).
+// maxUnseen bounds unseen. Later reports of names beyond it are not passed on, so that their
+// removal is held for the full time (rule 8.5).
 const maxUnseen = 100_000
 
 func (o *objects[T]) get(name string) (*T, bool) {
@@ -113,7 +107,7 @@ func (o *objects[T]) len() int {
 	return o.now.Len()
 }
 
-// touch prepares an edit of the object called name.
+// touch returns the edit, for a change of the object called name.
 func (o *objects[T]) touch(name string) *tree.Edit[*T] {
 	if o.edit == nil {
 		o.edit = o.now.Edit()
@@ -125,7 +119,7 @@ func (o *objects[T]) touch(name string) *tree.Edit[*T] {
 	return o.edit
 }
 
-// seal ends the edit, and returns everything there is.
+// seal ends the edit, and returns all objects.
 func (o *objects[T]) seal() tree.Map[*T] {
 	if o.edit != nil {
 		o.now, o.edit = o.edit.Map(), nil
@@ -133,9 +127,9 @@ func (o *objects[T]) seal() tree.Map[*T] {
 	return o.now
 }
 
-// put does nothing where value says what is there already. Most updates change
-// what is not kept (managedFields, heartbeats), and a list repeats everything:
-// only what says something new is a change.
+// put does nothing if value equals the stored object. Most updates change fields that are not kept
+// (managedFields, heartbeats), and a list repeats everything: only a real difference counts as a
+// change.
 func (o *objects[T]) put(name string, value any) {
 	fresh := o.same(name, value).(*T)
 	if old, ok := o.get(name); !ok || old != fresh {
@@ -147,7 +141,7 @@ func (o *objects[T]) same(name string, value any) any {
 	if old, ok := o.get(name); ok && equal(old, value.(*T)) {
 		return old
 	}
-	// An object that was away for a moment, and nobody saw it.
+	// The object was away for a moment, and nobody saw that.
 	if old, ok := o.published.Get(name); ok && equal(old, value.(*T)) {
 		return old
 	}
@@ -163,7 +157,7 @@ func (o *objects[T]) remove(name string) {
 	o.report(name)
 }
 
-// report notes that the deletion of an object that is gone was reported.
+// report records that the deletion of an object that is gone was reported.
 func (o *objects[T]) report(name string) {
 	_, touched := o.touched[name]
 	if _, unseen := o.unseen[name]; touched || unseen {
@@ -171,7 +165,7 @@ func (o *objects[T]) report(name string) {
 	}
 }
 
-// infer removes an object of which nobody has reported the deletion.
+// infer removes an object without a reported deletion.
 func (o *objects[T]) infer(name string) {
 	if _, ok := o.get(name); ok {
 		o.touch(name).Delete(name)
@@ -215,7 +209,7 @@ func (o *objects[T]) publish(kind api.Kind, c *api.Cluster) {
 	*api.TreeOf[T](c, kind) = now
 }
 
-// miss notes that an object is published as gone although nobody has reported that.
+// miss records that an object is published as gone without a reported deletion.
 func (o *objects[T]) miss(name string) {
 	if o.unseen == nil {
 		o.unseen = make(map[string]struct{})

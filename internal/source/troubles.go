@@ -10,31 +10,31 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
-// trouble is a sort of failure to read something.
+// trouble is a class of failure to read something.
 type trouble uint8
 
 const (
 	none         trouble = iota
 	unreachable          // no answer
-	stranger             // an answer that is not an API server's
+	stranger             // an answer that no API server gives
 	unauthorized         // 401
 	forbidden            // 403
 	missing              // 404
-	busy                 // the server says "later": 429, or has a fault of its own: 5xx
+	busy                 // 429 ("later"), or a server error: 5xx
 	refused              // any other answer
-	expired              // 410, a part of how lists and watches go on
+	expired              // 410, which lists and watches recover from
 )
 
 var (
 	// errStranger marks answers that no API server gives.
 	errStranger = errors.New("unexpected answer")
-	// errNotReady marks the answer of an API server that starts or ends.
+	// errNotReady marks the answer of an API server that is starting or shutting down.
 	errNotReady = errors.New("the API server is not ready")
 )
 
-// classify returns what an error of a request means. What stands in front of an
-// API server (a load balancer, a proxy with a login page) gives the same status
-// codes for a while, and must not be taken for the server.
+// classify returns the trouble of a request's error. What stands in front of an API server (a load
+// balancer, a proxy with a login page) may return the same status codes for a while; classify does
+// not take it for the server.
 func classify(err error) trouble {
 	status := apierrors.APIStatus(nil)
 	switch {
@@ -66,30 +66,29 @@ func classify(err error) trouble {
 	return refused
 }
 
-// signed reports whether an error came as a Status object: it is an API server's
-// own then. The reverse does not hold, but for 403 and for objects that are
-// asked for by name.
+// signed reports whether an error came as a Status object, which proves that it is the API server's
+// own. An error without one may be the server's too, except for 403 and for objects requested by
+// name.
 func signed(err error) bool {
 	status := apierrors.APIStatus(nil)
 	return errors.As(err, &status) && !apierrors.IsUnexpectedServerError(err)
 }
 
-// lasting reports whether trying again soon is not likely to help, so that
-// everything else should not wait for it.
+// lasting reports whether a retry is unlikely to help soon, so that nothing should wait for it.
 func (t trouble) lasting() bool { return t == forbidden || t == refused }
 
-// troubles keeps the log to one line for each change of state, however often
-// something is tried again. Any number of goroutines may use it at a time.
+// troubles logs one line for each change of state, however many retries there are. It is safe for
+// concurrent use.
 type troubles struct {
 	warnf   Logf
 	infof   Logf   // takes good news
-	changed func() // called, without locks, after a change of state
+	changed func() // called without locks after a change of state
 
 	mu   sync.Mutex
 	open map[string]trouble // by what is affected
 }
 
-// begin notes that what suffers from t, and logs the line where that is new.
+// begin records that what suffers from t, and logs the line if that is new.
 func (t *troubles) begin(what string, sort trouble, format string, args ...any) {
 	t.mu.Lock()
 	isNew := t.open[what] != sort
@@ -104,7 +103,7 @@ func (t *troubles) begin(what string, sort trouble, format string, args ...any) 
 	}
 }
 
-// end notes that what is in order, and logs the line where it was not.
+// end records that what works again, and logs the line if it did not before.
 func (t *troubles) end(what, format string, args ...any) {
 	t.mu.Lock()
 	_, was := t.open[what]
@@ -116,14 +115,14 @@ func (t *troubles) end(what, format string, args ...any) {
 	}
 }
 
-// has reports whether what is in trouble.
+// has reports whether what has a trouble.
 func (t *troubles) has(what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.open[what] != none
 }
 
-// drop forgets that what was in trouble.
+// drop forgets the trouble of what, without a log line.
 func (t *troubles) drop(what string) {
 	t.mu.Lock()
 	delete(t.open, what)
@@ -131,7 +130,7 @@ func (t *troubles) drop(what string) {
 	t.changed()
 }
 
-// any reports whether something is in trouble.
+// any reports whether anything has a trouble.
 func (t *troubles) any() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,15 +11,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// watch lists and watches kind in the given version until ctx ends, or the server
-// does not have the version any more.
+// watch lists and watches kind in the given version until ctx ends, or the server no longer has the
+// version.
 func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	client, err := r.client(schema.GroupVersion{Group: kind.Group(), Version: version},
 		&codec{cluster: r.opts.Cluster, kind: kind, pools: r.opts.Pools, observer: r.opts.Observer})
 	if err != nil {
-		// The same configuration has made a client before.
+		// This is unexpected: the same configuration has made a client before.
 		r.fail(ctx, kind.FullResource(), "", err)
 		return
 	}
@@ -42,20 +42,20 @@ func (r *kubernetesRun) watch(ctx context.Context, kind api.Kind, version string
 	wg.Wait()
 }
 
-// namespaceWatch lists and watches one kind in one namespace, or in all. It is
-// the reflector's access to the server and its store.
+// namespaceWatch lists and watches one kind in one namespace, or in all. It is the reflector's
+// access to the server, and its store.
 type namespaceWatch struct {
 	*kubernetesRun
 	kind      api.Kind
 	namespace string // "" for all
 	what      string // for messages
 	client    rest.Interface
-	gone      func()          // to call where the server does not know the version
+	gone      func()          // called if the server does not know the version
 	state     *namespaceState // guarded by mu
-	observer  Observer        // nobody for kinds of which it is not told
+	observer  Observer        // nobody for kinds that it does not observe
 }
 
-// rights are what the part needs.
+// rights returns the rights that the watch needs, as a Role names them.
 func (n *namespaceWatch) rights() string {
 	rights := "the verbs list and watch on " + n.what
 	if n.kind == api.KindSecret {
@@ -64,13 +64,12 @@ func (n *namespaceWatch) rights() string {
 	return rights
 }
 
-// left reports whether an error may mean that the server does not have the kind in
-// this version any more.
+// left reports whether an error may mean that the server no longer has the kind in this version.
 func (n *namespaceWatch) left(err error) bool {
 	return classify(err) == missing && !n.kind.Core()
 }
 
-// noted notes how a list or a watch went.
+// noted records the result of a list or a watch.
 func (n *namespaceWatch) noted(ctx context.Context, opts metav1.ListOptions, err error) {
 	what := n.what
 	if opts.Watch {
@@ -82,13 +81,13 @@ func (n *namespaceWatch) noted(ctx context.Context, opts metav1.ListOptions, err
 		n.good(what)
 		return
 	case err == nil:
-		return // Replace says so
+		return // Replace records it
 	case n.left(err):
-		n.gone() // what that means is found out there
+		n.gone() // discovery finds out what that means
 		return
 	case opts.SendInitialEvents != nil && sort.lasting():
-		// The reflector lists then, and that tells more. Many servers, and
-		// many Roles, know no streaming lists.
+		// The reflector then lists instead, and that result says more. Many servers, and many
+		// Roles, do not support streaming lists.
 		return
 	}
 	n.fail(ctx, what, n.rights(), err)
@@ -108,13 +107,12 @@ func (n *namespaceWatch) noted(ctx context.Context, opts metav1.ListOptions, err
 func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
 	opts.LabelSelector, opts.FieldSelector = n.opts.selector(n.kind), kinds[n.kind].fields
 	req := n.client.Get().
-		MaxRetries(0). // the reflector tries again, and says so
+		MaxRetries(0). // the reflector retries, and logs that
 		NamespaceIfScoped(n.namespace, n.namespace != "").
 		Resource(n.kind.Resource()).
 		SpecificallyVersionedParams(opts, metav1.ParameterCodec, metav1.Unversioned)
 	if kinds[n.kind].byName {
-		// With no other form beside it: what cannot leave the values out is to
-		// answer 406.
+		// No other form is accepted: a server that cannot leave the values out must answer 406.
 		const metadata = "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata"
 		if opts.Watch {
 			return req.SetHeader("Accept", metadata)
@@ -124,11 +122,11 @@ func (n *namespaceWatch) request(opts *metav1.ListOptions) *rest.Request {
 	return req
 }
 
-// reflectorStore is a namespaceWatch as the store that its reflector writes to: the
-// objects go into the trees, and are kept nowhere else.
+// reflectorStore is a namespaceWatch as its reflector's store: it puts the objects into the trees,
+// and keeps no other copy.
 type reflectorStore namespaceWatch
 
-// usable reports whether obj is to be stored, and says why not.
+// usable reports whether obj can be stored, and logs why not.
 func (s *reflectorStore) usable(obj any) (w *wire, ok bool) {
 	if w, ok = obj.(*wire); !ok || w.name == "" {
 		return nil, false
@@ -162,8 +160,8 @@ func (s *reflectorStore) Delete(obj any) error {
 	return nil
 }
 
-// Replace implements cache.ReflectorStore. It is a list, the first one or one
-// after an interruption: what it lacks was deleted unseen.
+// Replace implements cache.ReflectorStore. It takes a full list, the first one or one after an
+// interruption: objects that it lacks were deleted unseen.
 func (s *reflectorStore) Replace(list []any, _ string) error {
 	fresh, seen := make(map[string]any, len(list)), make(map[string]any)
 	for _, obj := range list {
@@ -187,7 +185,7 @@ func (s *reflectorStore) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync implements cache.ReflectorStore; there is nothing to do.
+// Resync implements cache.ReflectorStore; it does nothing.
 func (s *reflectorStore) Resync() error { return nil }
 
 // Bookmark implements cache.ReflectorBookmarkStore: the server is alive.

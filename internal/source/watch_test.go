@@ -7,8 +7,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestReflectorStoreSkipsBadObjects stores what a codec could not decode, and what
-// is no object, beside good ones.
+// TestReflectorStoreSkipsBadObjects stores undecodable objects, and a value that is no object,
+// beside good ones.
 func TestReflectorStoreSkipsBadObjects(t *testing.T) {
 	r := newRecorder(t)
 	f := &kubernetesRun{

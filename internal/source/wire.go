@@ -12,15 +12,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
-// wire is one object on its way from the API server into the trees: decoded and
-// trimmed, with what a reflector needs besides. It never changes.
+// wire is one object on its way from the API server to the trees: decoded and trimmed, with the
+// metadata that a reflector needs. It is immutable.
 type wire struct {
 	name    string // "namespace/name"; "" for a bookmark
 	version string // metadata.resourceVersion
 	last    bool   // the bookmark that ends the initial events of a watch
-	value   any    // *api.Gateway and so on, or a version; nil for a bookmark, or where err is set
-	seen    any    // what an Observer is told of it
-	err     error  // why the object cannot be used
+	value   any    // *api.Gateway and so on, or a version; nil for a bookmark, or if err is set
+	seen    any    // what to pass to an Observer
+	err     error  // why the object cannot be used; nil if it can
 }
 
 // GetObjectKind implements runtime.Object.
@@ -29,8 +29,7 @@ func (w *wire) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind
 // DeepCopyObject implements runtime.Object.
 func (w *wire) DeepCopyObject() runtime.Object { c := *w; return &c }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor with what reflectors ask
-// for.
+// GetObjectMeta implements metav1.ObjectMetaAccessor with the fields that reflectors read.
 func (w *wire) GetObjectMeta() metav1.Object {
 	m := &metav1.ObjectMeta{ResourceVersion: w.version}
 	m.Namespace, m.Name, _ = strings.Cut(w.name, "/")
@@ -40,7 +39,6 @@ func (w *wire) GetObjectMeta() metav1.Object {
 	return m
 }
 
-// wireList is a list of objects.
 type wireList struct {
 	metav1.ListMeta
 	Items []*wire
@@ -52,9 +50,8 @@ func (l *wireList) GetObjectKind() schema.ObjectKind { return schema.EmptyObject
 // DeepCopyObject implements runtime.Object; the items are shared.
 func (l *wireList) DeepCopyObject() runtime.Object { c := *l; return &c }
 
-// readWire reads the metadata of an object, as far as it can be read, and no
-// further: the API server writes the fields in alphabetical order, so most of
-// an object comes behind.
+// readWire reads the metadata of an object, as far as it is readable, and no further: the API
+// server writes fields in alphabetical order, so most of an object comes after it.
 func readWire(data []byte) *wire {
 	w := new(wire)
 	var namespace, name string
@@ -83,8 +80,7 @@ func readWire(data []byte) *wire {
 	return w
 }
 
-// readLabels reads metadata.labels of an object, nil for none. A value that is no string
-// is left out.
+// readLabels reads an object's metadata.labels; nil for none. It skips values that are not strings.
 func readLabels(data []byte) (labels map[string]string) {
 	walk := jsonwalk.Of(data)
 	for field := range walk.Fields {
@@ -116,8 +112,8 @@ func textOf(w *jsonwalk.Walker) string {
 	return string(text)
 }
 
-// endsInitialEvents reports whether annotations are those of the bookmark that
-// ends a streaming list.
+// endsInitialEvents reports whether annotations are those of the bookmark that ends a streaming
+// list.
 func endsInitialEvents(annotations []byte) bool {
 	if !bytes.Contains(annotations, []byte(metav1.InitialEventsAnnotationKey)) {
 		return false

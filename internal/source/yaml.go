@@ -8,19 +8,18 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// One YAML document is refused from maxYAML bytes or maxMarks values on: a parser
-// takes some 300 bytes for a value, which may be two bytes of text. An object has
-// at most 1.5 MiB in etcd, so this leaves room for lists of a thousand usual ones
-// and keeps what parsing takes below 200 MB. JSON is read without such a tree,
-// and may be as long as a file.
+// A YAML document of maxYAML bytes or maxMarks values is refused. A parser takes some 300 bytes for
+// a value, which may be two bytes of text. An object has at most 1.5 MiB in etcd, so the limits
+// leave room for lists of a thousand typical objects, and keep parsing below 200 MB. JSON is read
+// without such a tree, and may be as long as a file.
 const (
 	maxYAML  = 4 << 20
 	maxMarks = 500_000
 )
 
-// yamlToJSON returns a YAML document as JSON.
+// yamlToJSON converts a YAML document to JSON.
 func yamlToJSON(text []byte) (value []byte, err error) {
-	// The YAML library must not end the server, whatever it is fed.
+	// A panic of the YAML library must not end the server, whatever the input.
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("parse YAML: %v", r)
@@ -36,8 +35,8 @@ func yamlToJSON(text []byte) (value []byte, err error) {
 	return sigsyaml.YAMLToJSON(text)
 }
 
-// marks returns how many values text can hold at most, but for a few: each but
-// the first comes behind one of these marks.
+// marks returns an upper bound, give or take a few, for the number of values in text: each but the
+// first follows one of these marks.
 func marks(text []byte) (n int) {
 	for i, c := range text {
 		switch c {
@@ -52,9 +51,9 @@ func marks(text []byte) (n int) {
 	return n
 }
 
-// checkAliases refuses a document whose aliases (*name) stand for much more than
-// it holds itself. A few lines of them can stand for any amount, and the parser
-// bounds how many values there are, not how long they are.
+// checkAliases refuses a document whose aliases (*name) expand to much more than the document
+// itself. A few lines can expand to any amount, and the parser bounds the number of values, not
+// their length.
 func checkAliases(text []byte) error {
 	if !hasAlias(text) {
 		return nil
@@ -71,16 +70,15 @@ func checkAliases(text []byte) error {
 }
 
 const (
-	// minAliased is how many bytes a document may have with what its aliases stand for, and
-	// maxAliased how many for each of the document's own.
+	// minAliased is the number of bytes to which any document may expand, and maxAliased the
+	// multiple of its own length to which a longer one may.
 	minAliased, maxAliased = 1 << 20, 4
-	// valueCost is what a value counts besides its bytes: some of the memory of one that
-	// is parsed.
+	// valueCost is what a value counts in addition to its bytes: part of its memory once parsed.
 	valueCost = 8
 )
 
-// within takes the bytes of n, with what its aliases stand for, off left, and reports whether they fit. An alias that stands
-// for itself never does.
+// within subtracts the bytes of n, with its aliases expanded, from left, and reports whether they
+// fit. An alias that refers to itself never fits.
 func within(n *yaml.Node, left *int) bool {
 	if *left -= valueCost + len(n.Value); *left < 0 || n.Alias != nil && !within(n.Alias, left) {
 		return false
@@ -93,8 +91,7 @@ func within(n *yaml.Node, left *int) bool {
 	return true
 }
 
-// hasAlias reports whether text may hold an alias. A host name such as
-// *.example.com is none.
+// hasAlias reports whether text may hold an alias. A host name such as *.example.com is not one.
 func hasAlias(text []byte) bool {
 	if bytes.IndexByte(text, '&') < 0 {
 		return false

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// allocated returns how many bytes f allocates in all.
+// allocated returns the number of bytes that f allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -15,8 +15,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// parsed hands over the values of one document, and returns what they are and
-// why it is refused.
+// parsed returns the values of one document, or why it is refused.
 func parsed(text string) (values []string, trouble string) {
 	p := part{7, []byte(text)}
 	if err := p.each(false, func(v []byte) { values = append(values, string(v)) }); err != nil {
@@ -25,8 +24,8 @@ func parsed(text string) (values []string, trouble string) {
 	return values, trouble
 }
 
-// TestYAMLAliasesAreBounded parses short documents that stand for gigabytes: one
-// long string many times, a list of many values a few times, and lists of lists.
+// TestYAMLAliasesAreBounded parses short documents that expand to gigabytes: a long string many
+// times, a long list a few times, and lists of lists.
 func TestYAMLAliasesAreBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"long string": `big: &b "` + strings.Repeat("x", 100_000) + "\"\nuse:\n" + strings.Repeat("- *b\n", 20_000),
@@ -71,8 +70,8 @@ func TestYAMLAliases(t *testing.T) {
 	}
 }
 
-// TestYAMLDocumentIsBounded refuses documents that are too long, or hold too many
-// values, before they are parsed.
+// TestYAMLDocumentIsBounded checks that documents with too many bytes or values are refused before
+// they are parsed.
 func TestYAMLDocumentIsBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"long":        "a: |\n" + strings.Repeat(" "+strings.Repeat("x", 1000)+"\n", maxYAML/1000),
@@ -91,19 +90,19 @@ func TestYAMLDocumentIsBounded(t *testing.T) {
 			if len(values) > 0 || !strings.Contains(trouble, "document at line 7: too large") || !strings.Contains(trouble, "Separate the objects") {
 				t.Errorf("%d values, trouble %q", len(values), trouble)
 			}
-			if n > 1<<20+uint64(len(text)) { // the text is copied once, here
+			if n > 1<<20+uint64(len(text)) { // the test copies the text once
 				t.Errorf("%d bytes of text took %d bytes", len(text), n)
 			}
 		})
 	}
-	// The largest object that etcd holds is read.
+	// The largest object that fits into etcd is read.
 	if values, trouble := parsed("a: |\n" + strings.Repeat("  some: {text, of, a, manifest}\n", 3<<19/32)); trouble != "" || len(values) != 1 {
 		t.Errorf("%d values, trouble %q", len(values), trouble)
 	}
 }
 
-// TestJSONListIsBounded reads a long list of what are no objects: neither the
-// list nor what is said about it may take many times the text.
+// TestJSONListIsBounded reads a long list of non-objects: neither the list nor its messages may
+// take many times the memory of the text.
 func TestJSONListIsBounded(t *testing.T) {
 	const items = 1 << 20
 	text := []byte(`{"apiVersion":"v1","kind":"List","items":[` + strings.Repeat("1,", items-1) + "1]}")
