@@ -1,5 +1,5 @@
-// Package boottest runs CoreDNS in the process of a test, and asks it. The test links the plugin itself: it is
-// of the module's root, or imports that.
+// Package boottest runs CoreDNS in a test's process, and queries it. The test must link the plugin:
+// it is in the module's root, or imports that.
 package boottest
 
 import (
@@ -49,7 +49,7 @@ metadata: {namespace: ns, name: p}
 spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: gw}}
 `
 
-// WriteFile puts a file in place at once.
+// WriteFile replaces a file atomically.
 func WriteFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
@@ -70,7 +70,7 @@ func ReadFile(t testing.TB, path string) string {
 	return string(text)
 }
 
-// ReplaceIn writes a file with other words in place of its own.
+// ReplaceIn writes a copy of a file with words replaced.
 func ReplaceIn(t testing.TB, from, to string, oldnew ...string) {
 	t.Helper()
 	text := ReadFile(t, from)
@@ -81,14 +81,15 @@ func ReplaceIn(t testing.TB, from, to string, oldnew ...string) {
 	WriteFile(t, to, changed)
 }
 
-// ReplaceKubeconfigs writes another kubeconfig, and no context, into the lines cluster of a Corefile.
+// ReplaceKubeconfigs sets another kubeconfig, without a context, in the cluster lines of a
+// Corefile.
 func ReplaceKubeconfigs(t testing.TB, corefile, kubeconfig string) {
 	t.Helper()
 	text := ReadFile(t, corefile)
 	WriteFile(t, corefile, regexp.MustCompile(`(cluster \S+) \S+\.kubeconfig( admin)?`).ReplaceAllString(text, "$1 "+kubeconfig))
 }
 
-// Unreachable writes a kubeconfig of an API server that nobody has, and returns its path.
+// Unreachable writes a kubeconfig for an API server that does not exist, and returns its path.
 func Unreachable(t testing.TB) string {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "kubeconfig")
@@ -97,7 +98,7 @@ users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c,
 	return config
 }
 
-// Corefile returns what CoreDNS starts or reloads; without args, text as it is.
+// Corefile returns an input for CoreDNS to start or reload; without args, text is used as it is.
 func Corefile(text string, args ...any) caddy.Input {
 	if len(args) > 0 {
 		text = fmt.Sprintf(text, args...)
@@ -115,7 +116,7 @@ func Start(t testing.TB, corefile string) (*caddy.Instance, string) {
 	return inst, inst.Servers()[0].LocalAddr().String()
 }
 
-// Serve is Start for those that let CoreDNS run as long as the test.
+// Serve is Start for tests that run CoreDNS to their end.
 func Serve(t testing.TB, corefile string) (addr string) {
 	t.Helper()
 	inst, addr := Start(t, corefile)
@@ -129,15 +130,15 @@ func Serve(t testing.TB, corefile string) (addr string) {
 // Question is a query.
 func Question(name string, qtype uint16) *dns.Msg { return new(dns.Msg).SetQuestion(name, qtype) }
 
-// patience is how long a server may take to answer: its processor may be busy with other tests.
+// patience is how long a server may take to answer: other tests may keep its processor busy.
 const patience = 20 * time.Second
 
-// Client returns a client that asks over a network, UDP where that is "".
+// Client returns a client for a network; "" means UDP.
 func Client(network string) *dns.Client {
 	return &dns.Client{Net: network, Timeout: patience, UDPSize: dns.MaxMsgSize}
 }
 
-// Exchange asks a server.
+// Exchange sends a query to a server and returns the reply.
 func Exchange(t testing.TB, addr, name string, qtype uint16) *dns.Msg {
 	t.Helper()
 	m, _, err := Client("").Exchange(Question(name, qtype), addr)
@@ -147,13 +148,13 @@ func Exchange(t testing.TB, addr, name string, qtype uint16) *dns.Msg {
 	return m
 }
 
-// FirstA returns the first address of a reply, or its rcode.
+// FirstA returns the first address of a reply, or its rcode if there is none.
 func FirstA(m *dns.Msg) string {
 	first, _, _ := strings.Cut(AllA(m), " ")
 	return first
 }
 
-// AllA returns the addresses of a reply, or its rcode.
+// AllA returns the addresses of a reply, or its rcode if there are none.
 func AllA(m *dns.Msg) string {
 	var addrs []string
 	for _, rr := range m.Answer {
@@ -167,13 +168,13 @@ func AllA(m *dns.Msg) string {
 	return strings.Join(addrs, " ")
 }
 
-// WaitFor asks until done, as kubetest.Comes does, and fails the test where that does not come.
+// WaitFor polls done as kubetest.Comes does, and fails the test if it does not become true.
 func WaitFor(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	WaitOr(t, func() string { return "there is no " + what }, done)
 }
 
-// WaitOr is WaitFor with a word for what there is in place of what is waited for.
+// WaitOr is WaitFor with a function that describes the current state for the failure.
 func WaitOr(t testing.TB, otherwise func() string, done func() bool) {
 	t.Helper()
 	if !kubetest.Comes(done) {
@@ -191,7 +192,7 @@ func SerialOf(m *dns.Msg) uint32 {
 	return 0
 }
 
-// AskFirst asks for addresses, and returns the first, or the rcode; "" if nobody answers.
+// AskFirst queries for addresses, and returns the first, or the rcode; "" if nobody answers.
 func AskFirst(addr, name string) string {
 	m, _, err := new(dns.Client).Exchange(Question(name, dns.TypeA), addr)
 	if err != nil {
@@ -200,7 +201,7 @@ func AskFirst(addr, name string) string {
 	return FirstA(m)
 }
 
-// WithSubnet adds a client-subnet option to a query as it would come off the wire.
+// WithSubnet adds a client-subnet option to a query, as decoded from the wire.
 func WithSubnet(m *dns.Msg, family uint16, ip string, source, scope uint8) *dns.Msg {
 	m.SetEdns0(1232, false)
 	m.IsEdns0().Option = append(m.IsEdns0().Option, &dns.EDNS0_SUBNET{

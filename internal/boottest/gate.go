@@ -21,25 +21,25 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// APIGate stands between a plugin and its API server, which answers all that is let through: it
-// notes what is written, and shuts the way.
+// APIGate is a proxy between a plugin and its API server. It records writes, and can block the
+// connection.
 type APIGate struct {
-	// Kubeconfig is the path of one that leads through the gate, TokenFile that of the token
-	// which it refers to.
+	// Kubeconfig is the path of a kubeconfig that leads through the gate, TokenFile that of the
+	// token to which it refers.
 	Kubeconfig, TokenFile string
 
 	server  *httptest.Server
 	mu      sync.Mutex
 	shut    bool
-	writes  []string // method, path and status of each but those to Leases and of Events
-	expired int      // how many watches were told that what they go on from is too old
+	writes  []string // method, path and status of each, except those to Leases and of Events
+	expired int      // how many watches were told that their version is too old
 
-	// Passed is told of each request that was let through, and the status of its answer; no list is streamed then.
-	// nil for neither.
+	// Passed is called for each request that was let through, with the status of the answer. No
+	// list is streamed while it is set.
 	Passed func(r *http.Request, status int)
 }
 
-// NewAPIGate returns an open gate with the token of the admin, and closes it with the test.
+// NewAPIGate returns an open gate with the admin's token, and closes it with the test.
 func NewAPIGate(t testing.TB, server *kubetest.Server) *APIGate {
 	t.Helper()
 	next, err := rest.TransportFor(rest.AnonymousClientConfig(server.Config))
@@ -60,19 +60,19 @@ func NewAPIGate(t testing.TB, server *kubetest.Server) *APIGate {
 		shut := g.shut
 		g.mu.Unlock()
 		if shut {
-			// The one answer after which a watch goes on from where it was, and not by a list.
+			// This is the only answer after which a watch resumes without a list.
 			http.Error(w, "the gate is shut", http.StatusTooManyRequests)
 			return
 		}
 		if g.Passed != nil && r.URL.Query().Get("sendInitialEvents") == "true" {
-			// What an API server says that does not stream lists.
+			// An API server without streaming lists answers like this.
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422}`)
 			return
 		}
 		defer func() {
-			// A response that ends in the middle is what a cut connection looks like.
+			// A response that ends in the middle looks like a cut connection.
 			if p := recover(); p != nil && p != http.ErrAbortHandler {
 				t.Errorf("the gate: %v", p)
 			}
@@ -94,7 +94,7 @@ users: [{name: u, user: {tokenFile: %q}}], contexts: [{name: c, context: {cluste
 	return g
 }
 
-// Set shuts or opens the way; what is on it is cut off.
+// Set blocks or opens the gate; open connections are cut.
 func (g *APIGate) Set(shut bool) {
 	g.mu.Lock()
 	g.shut = shut
@@ -102,7 +102,7 @@ func (g *APIGate) Set(shut bool) {
 	g.server.CloseClientConnections()
 }
 
-// Cut ends all connections; others can be made at once.
+// Cut ends all connections; new ones succeed at once.
 func (g *APIGate) Cut() { g.server.CloseClientConnections() }
 
 func (g *APIGate) note(r *http.Response) error {
@@ -122,7 +122,7 @@ func (g *APIGate) note(r *http.Response) error {
 	return nil
 }
 
-// Written returns the writes so far that hold a text.
+// Written returns the writes so far that contain text.
 func (g *APIGate) Written(text string) (all []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,14 +134,14 @@ func (g *APIGate) Written(text string) (all []string) {
 	return all
 }
 
-// Told410 returns how many watches were told that what they go on from is too old.
+// Told410 returns how many watches were told that their version is too old.
 func (g *APIGate) Told410() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.expired
 }
 
-// gatedBody counts what a response says of resource versions that are too old.
+// gatedBody counts the messages in a response that a resource version is too old.
 type gatedBody struct {
 	io.ReadCloser
 	gate *APIGate

@@ -7,7 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Gathered returns the series of a collector of this plugin, by name and labels, as a Prometheus server would read them.
+// Gathered returns the series of a collector of this plugin, by name and labels, as Prometheus
+// would read them.
 func Gathered(t testing.TB, c prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

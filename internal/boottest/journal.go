@@ -13,10 +13,10 @@ import (
 // Journal collects the lines that CoreDNS logs for this plugin.
 type Journal struct {
 	mu    sync.Mutex
-	lines []string // each with its level before it
+	lines []string // each after its level
 }
 
-// Listen makes a Journal of what is logged until the test ends.
+// Listen returns a Journal of the lines logged until the test ends.
 func Listen(t testing.TB) *Journal {
 	j := new(Journal)
 	if err := clog.RegisterListener(j); err != nil {
@@ -26,7 +26,7 @@ func Listen(t testing.TB) *Journal {
 	return j
 }
 
-// Has reports whether a line of that level holds text.
+// Has reports whether a line of that level contains text.
 func (j *Journal) Has(level, text string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// NewKey makes a key for a zone, in files that the dnssec plugin reads.
+// NewKey creates a key for a zone, in files that the dnssec plugin reads.
 func NewKey(t testing.TB, dir, zone string, flags uint16) (*dns.DNSKEY, string) {
 	t.Helper()
 	key := &dns.DNSKEY{

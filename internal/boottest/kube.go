@@ -19,8 +19,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// ClusterObjects are a Gateway with one host and one address, and its policy: weightedGeo, a
-// member of one geography.
+// ClusterObjects are a Gateway with one host and one address, and its policy: weightedGeo, one
+// geography.
 const ClusterObjects = `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {namespace: %[1]s, name: gw}
@@ -37,8 +37,8 @@ spec:
   loadBalancing: {weight: 100, geo: %[4]s, defaultGeo: %[5]v}
 `
 
-// StartKube starts CoreDNS with the objects of an API server, and returns its address and what ends it, which
-// the end of the test does too. more are further properties.
+// StartKube starts CoreDNS with the objects of an API server. It returns its address and a function
+// that stops it, which also runs when the test ends. more are further properties.
 func StartKube(t testing.TB, kubeconfig, zone string, more ...string) (addr string, stop func()) {
 	t.Helper()
 	port := peertest.FreePort(t)
@@ -51,14 +51,14 @@ func StartKube(t testing.TB, kubeconfig, zone string, more ...string) (addr stri
 	return fmt.Sprintf("127.0.0.1:%d", port), stop
 }
 
-// Kube is StartKube for those that let it run as long as the test.
+// Kube is StartKube for tests that run CoreDNS to their end.
 func Kube(t testing.TB, kubeconfig, zone string, more ...string) string {
 	t.Helper()
 	addr, _ := StartKube(t, kubeconfig, zone, more...)
 	return addr
 }
 
-// APIServer is an API server of the test's own, with all CRDs.
+// APIServer starts an API server for this test, with all CRDs.
 func APIServer(t testing.TB) *kubetest.Server {
 	t.Helper()
 	s := kubetest.Start(t)
@@ -66,7 +66,7 @@ func APIServer(t testing.TB) *kubetest.Server {
 	return s
 }
 
-// GatewayAt is a Gateway with a policy, both of one name, with a host and an address.
+// GatewayAt is a Gateway with a host and an address, and a policy of the same name.
 func GatewayAt(name, host, address string) string {
 	return strings.NewReplacer("name: gw", "name: "+name, "name: p}", "name: "+name+"}").Replace(fmt.Sprintf(Gateway, host, address))
 }
@@ -90,7 +90,7 @@ users: [{name: u, user: {token: %s}}]
 `, config.Host, base64.StdEncoding.EncodeToString(config.CAData), config.BearerToken)
 }
 
-// ClusterSecret is a Secret that names a cluster, and pools in the namespaces.
+// ClusterSecret is a Secret that adds a cluster, which pools in the namespaces.
 func ClusterSecret(name, namespaces, kubeconfig string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: Secret
@@ -103,7 +103,7 @@ data: {kubeconfig: %s}
 `, name, namespaces, base64.StdEncoding.EncodeToString([]byte(kubeconfig)))
 }
 
-// Ref is an object that says which resource is meant.
+// Ref returns an object that identifies a resource.
 func Ref(apiVersion, kind, namespace string) *unstructured.Unstructured {
 	obj := new(unstructured.Unstructured)
 	obj.SetAPIVersion(apiVersion)
@@ -112,7 +112,7 @@ func Ref(apiVersion, kind, namespace string) *unstructured.Unstructured {
 	return obj
 }
 
-// Object reads an object of the API server; nil for none.
+// Object reads an object from the API server; nil for none.
 func Object(t testing.TB, s *kubetest.Server, apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
 	got, err := s.Resource(t, Ref(apiVersion, kind, namespace)).Get(t.Context(), name, metav1.GetOptions{})
@@ -142,7 +142,7 @@ func Asks(t testing.TB, addr, name, want string) {
 	WaitFor(t, fmt.Sprintf("answer %s for %s", want, name), func() bool { return AllA(Exchange(t, addr, name, dns.TypeA)) == want })
 }
 
-// Metrics returns what the plugin shows to Prometheus, by name, without its prefix, and values of labels.
+// Metrics returns the plugin's Prometheus series, by name without its prefix, and label values.
 func Metrics(t testing.TB) map[string]float64 {
 	t.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()
@@ -164,13 +164,13 @@ func Metrics(t testing.TB) map[string]float64 {
 	return series
 }
 
-// Synced waits until a cluster counts as synced, or as not synced.
+// Synced waits until a cluster counts as synced or not, as want says.
 func Synced(t testing.TB, cluster string, want float64) {
 	t.Helper()
 	WaitFor(t, fmt.Sprintf("source_synced{%s} of %v", cluster, want), func() bool { return Metrics(t)["source_synced{"+cluster+"}"] == want })
 }
 
-// NeedNamespace makes a namespace, which stays: no controller runs that would empty it.
+// NeedNamespace creates a namespace, which stays: no controller runs that would empty it.
 func NeedNamespace(t testing.TB, server *kubetest.Server, name string) {
 	t.Helper()
 	server.ApplyIn(t, name, "{apiVersion: v1, kind: ConfigMap, metadata: {name: namespace-is-there}}")
@@ -186,7 +186,7 @@ func Merge(t testing.TB, s *kubetest.Server, apiVersion, kind, namespace, name, 
 	return o
 }
 
-// Observed returns the generation that an object's first condition is about.
+// Observed returns the observed generation of an object's condition.
 func Observed(o *unstructured.Unstructured, condition string) int64 {
 	if o == nil {
 		return -1

@@ -11,7 +11,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// Main runs the tests of a package below test/ in the root of the module, as paths are meant there.
+// Main runs the tests of a package below test/ in the module's root, to which their paths are
+// relative.
 func Main(m *testing.M) {
 	flag.Parse()
 	if !testing.Verbose() {

@@ -16,8 +16,8 @@ import (
 // CoreDNS returns the path of the server.
 func CoreDNS(t testing.TB) string { return peertest.CoreDNS(t, kubetest.ModuleRoot()) }
 
-// RunCoreDNS runs a Corefile in a process of its own until the test ends. It
-// returns when the servers listen.
+// RunCoreDNS runs a Corefile in a separate process until the test ends. It returns once the servers
+// listen.
 func RunCoreDNS(t testing.TB, binary, corefile string, env ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -40,7 +40,7 @@ func RunCoreDNS(t testing.TB, binary, corefile string, env ...string) {
 		seen.WriteString(lines.Text() + "\n")
 		if strings.HasPrefix(lines.Text(), "CoreDNS-") {
 			go func() {
-				for lines.Scan() { // the process must not wait for a reader
+				for lines.Scan() { // the process must not block on its output
 				}
 			}()
 			return

@@ -12,17 +12,17 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Target is an HTTP server on an address of this machine that a test can switch
-// off.
+// Target is an HTTP server on an address of this machine that a test can switch off.
 type Target struct {
 	Address string
 	Port    int
 	Off     atomic.Bool
-	Key     atomic.Value // what the header X-Key has to say; a string
-	Asked   atomic.Int64 // how many times
+	Key     atomic.Value // the value required of the header X-Key; a string
+	Asked   atomic.Int64 // the number of requests
 }
 
-// ListenOn listens on one port of the given addresses, one that checks may go to and that peertest.FreePort does not give.
+// ListenOn listens on one port of the given addresses. Checks may use the port, and
+// peertest.FreePort does not return it.
 func ListenOn(t testing.TB, addresses ...string) (port int, listeners []net.Listener) {
 	t.Helper()
 	for port := 32000; port < 32100; port++ {
@@ -69,16 +69,15 @@ func (a *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// authorized reports whether a request has the key that the target wants, and counts
-// it.
+// authorized reports whether a request has the key that the target requires, and counts the
+// request.
 func (a *Target) authorized(r *http.Request) bool {
 	a.Asked.Add(1)
 	want, _ := a.Key.Load().(string)
 	return want == "" || r.Header.Get("X-Key") == want
 }
 
-// CheckedGateway is a manifest with a Gateway and a policy that has its addresses
-// checked.
+// CheckedGateway is a manifest with a Gateway and a policy that checks its addresses.
 func CheckedGateway(name, host string, port int, more string, addresses ...string) string {
 	return fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway

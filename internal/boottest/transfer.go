@@ -13,14 +13,14 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Transferred is what a client got from one transfer.
+// Transferred is what a client received in one transfer.
 type Transferred struct {
 	Messages int
 	RRs      []dns.RR
 }
 
-// Transfer asks for a transfer, with keys where there are some. It takes down what comes, not
-// what that means.
+// Transfer requests a transfer, signed if there are keys. It records what arrives, without
+// interpreting it.
 func Transfer(t testing.TB, addr string, q *dns.Msg, keys map[string]string) (got Transferred) {
 	t.Helper()
 	tr := &dns.Transfer{TsigSecret: keys, DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience}
@@ -38,15 +38,15 @@ func Transfer(t testing.TB, addr string, q *dns.Msg, keys map[string]string) (go
 	return got
 }
 
-// AXFR asks for a whole zone.
+// AXFR returns a query for a whole zone.
 func AXFR(zone string) *dns.Msg { return new(dns.Msg).SetAxfr(zone) }
 
-// IXFR asks for what has changed in a zone since a serial.
+// IXFR returns a query for a zone's changes since a serial.
 func IXFR(zone string, serial uint32) *dns.Msg {
 	return new(dns.Msg).SetIxfr(zone, serial, "ns1.example.net.", "hostmaster.example.org.")
 }
 
-// TextOf returns records as a set of lines; one that comes twice is an error.
+// TextOf returns records as a set of lines; a duplicate fails the test.
 func TextOf(t testing.TB, rrs []dns.RR) map[string]bool {
 	t.Helper()
 	set := make(map[string]bool, len(rrs))
@@ -60,8 +60,7 @@ func TextOf(t testing.TB, rrs []dns.RR) map[string]bool {
 	return set
 }
 
-// WholeZone checks that a transfer is that of a whole zone, and returns its SOA and the
-// rest.
+// WholeZone checks that a transfer is of a whole zone, and returns its SOA and the rest.
 func WholeZone(t testing.TB, got Transferred) (*dns.SOA, map[string]bool) {
 	t.Helper()
 	n := len(got.RRs)
@@ -79,7 +78,7 @@ func WholeZone(t testing.TB, got Transferred) (*dns.SOA, map[string]bool) {
 	return first, set
 }
 
-// ApplyIXFR reads an incremental transfer of a number of steps and applies it to a copy of
+// ApplyIXFR checks an incremental transfer with a number of steps, and applies it to a copy of
 // content (RFC 1995 §4).
 func ApplyIXFR(t testing.TB, content map[string]bool, rrs []dns.RR, from uint32, steps int) map[string]bool {
 	t.Helper()
@@ -130,8 +129,8 @@ func Difference(got, want map[string]bool) string {
 	return strings.Join(lines[:min(len(lines), 20)], "")
 }
 
-// Notified starts a secondary that takes NOTIFYs over UDP until the test ends. One that comes once more, as its
-// answer took too long, counts once.
+// Notified starts a secondary that receives NOTIFYs over UDP until the test ends. One repeated
+// because its answer took too long counts once.
 func Notified(t testing.TB) (addr string, zones <-chan string) {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -161,7 +160,7 @@ func Notified(t testing.TB) (addr string, zones <-chan string) {
 	return socket.LocalAddr().String(), got
 }
 
-// Take returns the next n NOTIFYs, in order of their zones.
+// Take returns the next n NOTIFYs, sorted by zone.
 func Take(t testing.TB, zones <-chan string, n int) (names []string) {
 	t.Helper()
 	for range n {

@@ -9,17 +9,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// epochs counts clusters, none of which follows another one.
+// epochs numbers clusters, none of which continues another.
 var epochs atomic.Uint64
 
-// ZoneObjects are objects of one cluster that a test changes.
+// ZoneObjects are the objects of one cluster that a test changes.
 type ZoneObjects struct {
 	Cluster api.Cluster
 	Changed map[api.Ref]bool
 	epoch   uint64
 }
 
-// NewZoneObjects returns a cluster without objects, all of which is listed.
+// NewZoneObjects returns a fully listed cluster without objects.
 func NewZoneObjects() *ZoneObjects {
 	o := &ZoneObjects{Cluster: api.Cluster{Name: "c", UID: "c"}, Changed: make(map[api.Ref]bool), epoch: epochs.Add(1)}
 	for k := range o.Cluster.Listings {
@@ -28,12 +28,12 @@ func NewZoneObjects() *ZoneObjects {
 	return o
 }
 
-// everyName delegates all names, the zone's own and those of zones below it.
+// everyName delegates all names: the zone's own and those of zones below it.
 func everyName() []api.Delegation {
 	return []api.Delegation{{Zones: []string{"*"}, Records: []api.RecordDelegation{{Pattern: "*"}, {Pattern: "@"}}}}
 }
 
-// Zone puts a Zone, which is named after the first label of its domain.
+// Zone adds or replaces a Zone, named after the first label of its domain.
 func (o *ZoneObjects) Zone(domain string) {
 	z := &api.Zone{
 		Meta:       api.Meta{Name: "dns/" + strings.ReplaceAll(domain, ".", "-"), Cluster: "c"},
@@ -45,7 +45,7 @@ func (o *ZoneObjects) Zone(domain string) {
 	o.Changed[api.Ref{Kind: api.KindZone, Name: z.Name}] = true
 }
 
-// Record puts a Record; without data it takes it away.
+// Record adds or replaces a Record; without data it removes it.
 func (o *ZoneObjects) Record(name, owner, rtype, data string) {
 	name = "dns/" + name
 	edit := o.Cluster.Records.Edit()
@@ -60,7 +60,7 @@ func (o *ZoneObjects) Record(name, owner, rtype, data string) {
 	o.Changed[api.Ref{Kind: api.KindRecord, Name: name}] = true
 }
 
-// TTL gives a Record a TTL of its own.
+// TTL sets a Record's TTL.
 func (o *ZoneObjects) TTL(name string, ttl int64) {
 	name = "dns/" + name
 	edit := o.Cluster.Records.Edit()
@@ -71,7 +71,7 @@ func (o *ZoneObjects) TTL(name string, ttl int64) {
 	o.Cluster.Records = edit.Map()
 }
 
-// Published returns the objects as they are, with what has changed.
+// Published returns the current objects, with what has changed.
 func (o *ZoneObjects) Published() *api.Cluster {
 	c := o.Cluster
 	c.Epoch, c.Changed = o.epoch, slices.Collect(maps.Keys(o.Changed))
@@ -79,7 +79,7 @@ func (o *ZoneObjects) Published() *api.Cluster {
 	return &c
 }
 
-// Fill puts the fixture of most cases: an apex, hosts, a wildcard, an alias, a deep name.
+// Fill adds the fixture of most cases: an apex, hosts, a wildcard, an alias, a deep name.
 func (o *ZoneObjects) Fill() {
 	o.Zone("example.org.")
 	for name, r := range map[string][3]string{

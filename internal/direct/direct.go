@@ -1,10 +1,10 @@
-// Package direct keeps HTTP clients on the server that they were told to speak to.
+// Package direct keeps HTTP clients from following redirects to other servers.
 package direct
 
 import "net/http"
 
-// Client returns one like client, which follows no redirect: an API server does not send its clients
-// on, and a token is for nobody else.
+// Client returns a copy of client that follows no redirect: an API server does not redirect its
+// clients, and a token is for that server alone.
 func Client(client *http.Client) *http.Client {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

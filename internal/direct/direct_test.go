@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNoRedirect: what a server answers with a redirect to another one is that redirect, and nothing is sent
-// there; the client that was given stays as it is.
+// TestNoRedirect: the client returns a redirect as the response, and sends nothing to the other
+// server. The original client is unchanged.
 func TestNoRedirect(t *testing.T) {
 	var asked atomic.Int32
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

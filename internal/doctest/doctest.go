@@ -1,4 +1,5 @@
-// Package doctest finds the commands that the project's texts tell people to type, for tests that look at them.
+// Package doctest finds the commands that the project's texts tell readers to type, for tests that
+// check them.
 package doctest
 
 import (
@@ -11,31 +12,32 @@ import (
 	"strings"
 )
 
-// Command is one command of a text: what stands between the operators of a line of a shell.
+// Command is one command of a text: a part of a shell line between operators.
 type Command struct {
-	File string // from the folder of the module
+	File string // relative to the module
 	Line int
-	Args []string // without quotes, comments, redirections and variables that are set before it
-	// Inline is true between backquotes in prose, where a command may be named rather than written in full.
+	Args []string // without quotes, comments, redirections and leading assignments
+	// Inline is true for code in prose, which may name a command rather than give it in full.
 	Inline bool
-	// Dir is the folder that the lines before have changed to, from that of the module. Elsewhere is true if that is
-	// none of the project's.
+	// Dir is the folder that earlier lines changed to, relative to the module. Elsewhere is true if
+	// that is not a folder of the project.
 	Dir       string
 	Elsewhere bool
 }
 
-// String says where the command stands, and what it is.
+// String returns the place of the command, and the command.
 func (c Command) String() string {
 	return fmt.Sprintf("%s:%d: %s", c.File, c.Line, strings.Join(c.Args, " "))
 }
 
-// tools are the programs that the project's texts tell people to use. Other lines may be anything.
+// tools are the programs that the project's texts tell readers to use. Other lines are not checked.
 var tools = []string{
 	"make", "kubectl", "kubectl-kdns", "kdns", "helm", "dig", "kdig", "go", "coredns", "cd", "docker", "kustomize",
 	"delv", "dnssec-keygen", "dnssec-dsfromkey", "promtool", "curl",
 }
 
-// Program returns the name of the program, without the folder bin that make build puts it into; "" for no command.
+// Program returns the name of the program, without the folder bin/ of make build; "" for no
+// command.
 func (c Command) Program() string { return program(c.Args) }
 
 func program(args []string) string {
@@ -48,7 +50,7 @@ func program(args []string) string {
 	return args[0]
 }
 
-// Texts returns the texts below the folder of the module, from there.
+// Texts returns the paths of the texts in the module, relative to it.
 func Texts(module string) ([]string, error) {
 	var all []string
 	for _, pattern := range []string{"README.md", "CHANGELOG.md", "docs/*.md", "docs/*/*.md", "charts/*/README.md"} {
@@ -67,10 +69,11 @@ func Texts(module string) ([]string, error) {
 	return all, nil
 }
 
-// Current reports whether a text is about the project as it is now: a changelog is about what it was.
+// Current reports whether a text describes the project as it is now: a changelog describes the
+// past.
 func Current(file string) bool { return file != "CHANGELOG.md" }
 
-// All returns the commands of all texts below the folder of the module that are current.
+// All returns the commands of all current texts of the module.
 func All(module string) (all []Command, err error) {
 	texts, err := Texts(module)
 	if err != nil {
@@ -102,8 +105,8 @@ var (
 	heredoc = regexp.MustCompile(`<<-?'?"?([A-Z]+)`)
 )
 
-// shells are the languages of blocks whose lines are those of a shell. In a block for a terminal a $ stands before what is typed,
-// in others a line is one only where it begins with a tool.
+// shells are the languages of blocks that hold shell lines. In a block for a terminal, a command
+// follows a "$"; in other blocks, a line counts only if it starts with a tool.
 var shells = []string{"sh", "bash", "shell"}
 
 // reader goes through one text.
@@ -112,18 +115,18 @@ type reader struct {
 	commands []Command
 	spans    []Span
 
-	language, mark string // of the block that is open; mark is "" outside
-	until          string // the end of what a shell reads as input
-	open           string // a line that goes on in the next one
-	at             int    // where it began
+	language, mark string // of the open block; mark is "" outside
+	until          string // the end of a here-document
+	open           string // a line that continues in the next one
+	at             int    // where it started
 	dir            string // of the block
 	elsewhere      bool
-	prose          []string // the paragraph that is open
+	prose          []string // the open paragraph
 	proseAt        int
-	indented       bool // the line before was code by its indentation, or empty
+	indented       bool // the line before was indented code, or empty
 }
 
-// Commands returns the commands of a text, those in prose too.
+// Commands returns the commands of a text, including those in prose.
 func Commands(file, text string) []Command {
 	r := read(file, text)
 	for _, s := range r.spans {
@@ -137,7 +140,7 @@ func Commands(file, text string) []Command {
 	return r.commands
 }
 
-// Spans returns the pieces of code in the prose of a text.
+// Spans returns the code in a text's prose.
 func Spans(file, text string) []Span { return read(file, text).spans }
 
 func read(file, text string) *reader {
@@ -180,7 +183,7 @@ func (r *reader) line(n int, line string) {
 	}
 }
 
-// shell takes a line of a block.
+// shell reads a line of a block.
 func (r *reader) shell(n int, line string) {
 	if r.until != "" {
 		if line == r.until {
@@ -214,7 +217,7 @@ func (r *reader) shell(n int, line string) {
 	}
 }
 
-// paragraph ends a paragraph, and finds the code in it.
+// paragraph ends a paragraph and collects the code in it.
 func (r *reader) paragraph() {
 	text := strings.Join(r.prose, "\n")
 	for _, m := range span.FindAllStringSubmatchIndex(text, -1) {

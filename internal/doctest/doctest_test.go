@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSplit: a line of a shell is taken apart.
+// TestSplit splits a shell line.
 func TestSplit(t *testing.T) {
 	for line, want := range map[string]string{
 		`dig @a x A +short | tail -n 1   # the last`: `[dig @a x A +short] [tail -n 1]`,
@@ -39,7 +39,7 @@ const text = "# Head\n\nProse with `make help`, `a word` and `helm install\nx --
 	"```console\n$ bin/kdns list zones\nmake output\n```\n\n~~~ txt\nmake text\nother text\ncd NAME\ngo run ./z\n~~~\n\n" +
 	"| `kubectl a \\| grep b` | c |\n\n1. One:\n\n       dig a\n"
 
-// TestCommands: commands are found in blocks of all kinds and in prose, each with its place.
+// TestCommands finds commands in blocks of all kinds and in prose, each with its place.
 func TestCommands(t *testing.T) {
 	var got []string
 	for _, c := range Commands("f", text) {
@@ -67,7 +67,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestAll: the project's own texts have commands.
+// TestAll checks that the project's own texts have commands.
 func TestAll(t *testing.T) {
 	all, err := All("../..")
 	if err != nil {

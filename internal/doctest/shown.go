@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// What the texts show of a terminal, of objects, and of Corefiles: the first group is the content.
+// These match what the texts show of a terminal, of objects, and of Corefiles. The first group is
+// the content.
 var (
 	Console   = regexp.MustCompile("(?s)```console\n(.*?)```")
 	YAML      = regexp.MustCompile("(?s)~~~ yaml\n(.*?)~~~")
 	Corefiles = regexp.MustCompile("(?s)~~~ corefile\n(.*?)~~~")
 )
 
-// Shown is a line that a text says to type, and what it says comes of it.
+// Shown is a line that a text says to type, and the output that it shows.
 type Shown struct{ Line, Want string }
 
-// ShownIn returns the lines that a terminal shows.
+// ShownIn returns the lines typed in a terminal block, with their output.
 func ShownIn(block string) (all []Shown) {
 	for _, c := range strings.Split(block, "$ ")[1:] {
 		line, want, _ := strings.Cut(c, "\n")
@@ -25,14 +26,14 @@ func ShownIn(block string) (all []Shown) {
 	return all
 }
 
-// Run types the line, with another port of the server, and other words of it, and returns what it prints.
+// Run runs the line with another server port and other replacements, and returns what it prints.
 func (c Shown) Run(port string, oldnew ...string) (string, error) {
 	line := strings.NewReplacer(append(oldnew, "-p 1053", "-p "+port)...).Replace(c.Line)
 	out, err := exec.Command("bash", "-c", line).CombinedOutput()
 	return Words(string(out)), err
 }
 
-// Words folds the white space of each line, by which dig fills columns.
+// Words collapses the white space of each line: dig pads its columns.
 func Words(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// substitution is a line that keeps what a command prints: its command is in it.
+// substitution matches a line that stores a command's output; the group is the command.
 var substitution = regexp.MustCompile(`^\w+=\$\((.*)\)$`)
 
-// assignment is a variable that is set for one command.
+// assignment matches a variable that is set for one command.
 var assignment = regexp.MustCompile(`^\w+=`)
 
-// split returns the commands of a line of a shell, as words. It knows quotes, comments, redirections and what stands between commands;
-// variables and substitutions stay as they are.
+// split returns the commands of a shell line, as words. It understands quotes, comments,
+// redirections and operators between commands; variables and substitutions stay as they are.
 func split(line string) (commands [][]string) {
 	if m := substitution.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 		line = m[1]
@@ -35,7 +35,7 @@ func split(line string) (commands [][]string) {
 			args = append(args, word)
 		case operatorToken:
 			end()
-		case redirectToken: // and the word behind it
+		case redirectToken: // and its word
 			s.next()
 		case endToken:
 			end()
@@ -55,7 +55,7 @@ const (
 
 type scanner struct{ text string }
 
-// next returns the next word, without its quotes, or what stands in its place.
+// next returns the next word without its quotes, or the token in its place.
 func (s *scanner) next() (string, token) {
 	s.text = strings.TrimLeft(s.text, " \t")
 	switch {
@@ -78,7 +78,7 @@ func (s *scanner) next() (string, token) {
 	return word.String(), wordToken
 }
 
-// part takes a quoted part of a word, a substitution, or one octet.
+// part reads a quoted part of a word, a substitution, or one octet.
 func (s *scanner) part(word *strings.Builder) {
 	c := s.text[0]
 	switch {

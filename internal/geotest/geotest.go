@@ -19,7 +19,7 @@ import (
 
 //go:generate go run ./write ../../examples/geo.mmdb
 
-// Network is one network and what is known of it; empty fields are unknown.
+// Network is one network and its known place; empty fields are unknown.
 type Network struct {
 	Prefix      netip.Prefix
 	Continent   string // "EU"
@@ -28,20 +28,20 @@ type Network struct {
 	AS          uint32
 }
 
-// Schema is a form of database.
+// Schema is the layout of a database.
 type Schema uint8
 
-// The schemas. All but Flat4 hold IPv6 addresses too. City, Country
-// and ASN carry the type names by which other readers know them.
+// The schemas. All but Flat4 also hold IPv6 addresses. City, Country and ASN have the type names
+// that other readers expect.
 const (
-	City    Schema = iota // as GeoLite2-City: country, continent, subdivisions, with names
-	Country               // as GeoLite2-Country
-	ASN                   // as GeoLite2-ASN: autonomous_system_number
-	ISP                   // place and AS in one, the AS number under traits
-	Flat                  // country_code alone, without any description
+	City    Schema = iota // like GeoLite2-City: country, continent, subdivisions, with names
+	Country               // like GeoLite2-Country
+	ASN                   // like GeoLite2-ASN: autonomous_system_number
+	ISP                   // place and AS together, the AS number under traits
+	Flat                  // only country_code, without any description
 	Flat4                 // the same for IPv4 only
 	Lite                  // country_code, continent_code, the country's name, and asn as "AS64500"
-	Example               // as City, under a name of its own
+	Example               // like City, under another type name
 	Other                 // none of the above: anonymous networks
 )
 
@@ -51,12 +51,12 @@ var typeNames = map[Schema]string{
 	Other: "GeoIP2-Anonymous-IP",
 }
 
-// Epoch is the build time in every database, so that the same networks give the
-// same bytes: 1 January 2026.
+// Epoch is the build time in every database, 1 January 2026, so that the same networks give the
+// same bytes.
 const Epoch = 1767225600
 
-// Encode returns a database of networks. A longer one counts within a shorter
-// one. Reserved networks are allowed.
+// Encode returns a database of networks. A longer network takes precedence over a shorter one
+// around it. Reserved networks are allowed.
 func Encode(schema Schema, networks []Network) ([]byte, error) {
 	opts := mmdbwriter.Options{
 		BuildEpoch:              Epoch,
@@ -97,7 +97,7 @@ func Encode(schema Schema, networks []Network) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// record returns what the schema says of a network.
+// record returns a network's data in the schema.
 func (s Schema) record(n *Network) mmdbtype.DataType {
 	text := func(s string) mmdbtype.String { return mmdbtype.String(s) }
 	names := func(of string) mmdbtype.Map {
@@ -146,8 +146,7 @@ func (s Schema) record(n *Network) mmdbtype.DataType {
 	return m
 }
 
-// numbered gives each network that lies in a country an AS number: 64496, 64497
-// and so on.
+// numbered gives each network in a country an AS number: 64496, 64497 and so on.
 func numbered(networks []Network) []Network {
 	for i := range networks {
 		if networks[i].Country != "" {
@@ -162,8 +161,7 @@ type Files struct {
 	City, Country, ASN, Flat, Flat4, Lite string
 }
 
-// Write writes a database of each kind into dir, in which Places and Systems are
-// known, and returns their paths.
+// Write writes a database of each kind for Places and Systems into dir, and returns their paths.
 func Write(t testing.TB, dir string) Files {
 	t.Helper()
 	write := func(name string, schema Schema, networks []Network) string {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The file that is committed is what the program makes, so that nobody has to
-// trust a binary.
+// TestExampleFile checks that the committed file is what the program makes: nobody has to trust a
+// binary.
 func TestExampleFile(t *testing.T) {
 	want, err := Encode(Example, ExampleNetworks())
 	if err != nil {

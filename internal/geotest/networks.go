@@ -2,9 +2,9 @@ package geotest
 
 import "net/netip"
 
-// ExampleNetworks returns what examples/geo.mmdb holds: documentation networks
-// (RFC 5737, RFC 3849), and networks of 127.0.0.0/8 and 10.0.0.0/8 that a
-// machine without any network can ask from.
+// ExampleNetworks returns the networks in examples/geo.mmdb: documentation networks (RFC 5737, RFC
+// 3849), and networks of 127.0.0.0/8 and 10.0.0.0/8, from which a machine without a network can
+// query.
 func ExampleNetworks() []Network {
 	return []Network{
 		place("127.0.100.0/24", "EU", "IE", ""),
@@ -20,23 +20,23 @@ func ExampleNetworks() []Network {
 	}
 }
 
-// Places returns the networks of the place databases that Write makes: those of
-// ExampleNetworks, with longer ones inside and a few elsewhere.
+// Places returns the networks of the place databases that Write makes: ExampleNetworks, with longer
+// ones inside and a few elsewhere.
 func Places() []Network {
 	return append(
 		ExampleNetworks(),
 		place("203.0.113.64/26", "EU", "DE", "BE"),
 		place("203.0.113.100/32", "EU", "AT", "9"),
 		place("198.51.100.192/27", "NA", "US", "NY"),
-		place("2001:db8::/34", "EU", "", ""), // a continent alone, around 2001:db8:100::/48 and :200::/48
+		place("2001:db8::/34", "EU", "", ""), // only a continent, around 2001:db8:100::/48 and :200::/48
 		place("2001:db8:300::/40", "EU", "DE", "BY"),
 		place("2001:db8:300:1::/64", "AS", "JP", "13"),
 		place("2001:db8:300:1::1/128", "AS", "KR", ""),
 	)
 }
 
-// Systems returns the networks of the AS database that Write makes. They are
-// cut otherwise than Places.
+// Systems returns the networks of the AS database that Write makes. Their boundaries differ from
+// those of Places.
 func Systems() []Network {
 	return []Network{
 		system("127.0.100.0/25", 64496),

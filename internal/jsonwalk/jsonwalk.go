@@ -1,5 +1,5 @@
-// Package jsonwalk reads JSON text from front to back and stops at the fields
-// that the reader wants, without building anything of what it passes.
+// Package jsonwalk reads JSON text from front to back and stops at the wanted fields. It builds
+// nothing from what it skips.
 package jsonwalk
 
 import (
@@ -12,33 +12,32 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Walker walks JSON text. It accepts what Kubernetes' own decoder accepts: of
-// two fields with one name the last counts, and invalid UTF-8 is no error.
+// Walker walks JSON text. It accepts what Kubernetes' own decoder accepts: of two fields with the
+// same name the last counts, and invalid UTF-8 is not an error.
 //
 // A Walker belongs to one goroutine.
 type Walker struct {
 	*jsontext.Decoder
-	// Err is why the walk has ended early: the text is not JSON, or ErrLeft. The
-	// methods of Walker do nothing once it is set; those of Decoder do not know
-	// of it.
+	// Err is why the walk ended early: the text is not JSON, or ErrLeft. Once it is set, the
+	// methods of Walker do nothing; those of Decoder ignore it.
 	Err error
 }
 
-// ErrLeft says that a loop over fields or elements was left in the middle, from
-// where a walk cannot go on.
+// ErrLeft says that the body left a loop over fields or elements early; the walk cannot continue
+// from there.
 var ErrLeft = errors.New("the walk was left in the middle")
 
-// New returns a Walker of the text that r holds. A *bytes.Buffer is not copied.
+// New returns a Walker for the text in r. It does not copy a *bytes.Buffer.
 func New(r io.Reader) Walker {
 	return Walker{Decoder: jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 }
 
-// Of returns a Walker of text, which must not change meanwhile.
+// Of returns a Walker for text, which must not change during the walk.
 func Of(text []byte) Walker { return New(bytes.NewBuffer(text)) }
 
-// Fields yields the names of the next value's fields, where it is an object; any
-// other value is skipped. It is to be ranged over: `for name := range w.Fields`.
-// The body reads the field's value or leaves it; a name is valid until then.
+// Fields yields the names of the next value's fields if it is an object, and skips any other value.
+// Use it as `for name := range w.Fields`. The body may read the field's value; a name is valid
+// until then.
 func (w *Walker) Fields(yield func(name []byte) bool) {
 	if !w.enter('{') {
 		return
@@ -63,9 +62,8 @@ func (w *Walker) Fields(yield func(name []byte) bool) {
 	w.leave()
 }
 
-// Elements yields the indexes of the next value's elements, where it is an
-// array; any other value is skipped. It is to be ranged over as Fields is, and
-// the body reads the element or leaves it.
+// Elements yields the indexes of the next value's elements if it is an array, and skips any other
+// value. Use it like Fields; the body may read the element.
 func (w *Walker) Elements(yield func(i int) bool) {
 	if !w.enter('[') {
 		return
@@ -83,7 +81,7 @@ func (w *Walker) Elements(yield func(i int) bool) {
 	w.leave()
 }
 
-// enter goes into the next value if it is of the given kind, else behind it.
+// enter enters the next value if it is of the given kind, else skips it.
 func (w *Walker) enter(kind jsontext.Kind) bool {
 	if w.Err != nil {
 		return false
@@ -102,8 +100,7 @@ func (w *Walker) leave() {
 	}
 }
 
-// Next returns the kind of the value that comes next, without reading it; 0
-// where there is none.
+// Next returns the kind of the next value without reading it; 0 if there is none.
 func (w *Walker) Next() jsontext.Kind {
 	if w.Err != nil {
 		return 0
@@ -111,15 +108,14 @@ func (w *Walker) Next() jsontext.Kind {
 	return w.PeekKind()
 }
 
-// Skip goes behind the next value.
+// Skip skips the next value.
 func (w *Walker) Skip() {
 	if w.Err == nil {
 		w.Err = w.SkipValue()
 	}
 }
 
-// Value returns the text of the next value, nil for none. It is valid
-// until the next read.
+// Value returns the text of the next value; nil for none. It is valid until the next read.
 func (w *Walker) Value() jsontext.Value {
 	if w.Err != nil {
 		return nil
@@ -132,8 +128,8 @@ func (w *Walker) Value() jsontext.Value {
 	return v
 }
 
-// Text returns the contents of the next value if it is a string; any other value
-// is skipped, and ok is false. They are valid until the next read.
+// Text returns the contents of the next value if it is a string, valid until the next read. It
+// skips any other value; ok is false then.
 func (w *Walker) Text() (text []byte, ok bool) {
 	if w.Next() != '"' {
 		w.Skip()
@@ -143,9 +139,8 @@ func (w *Walker) Text() (text []byte, ok bool) {
 	return Unquote(v), v != nil
 }
 
-// Unquote returns the contents of a JSON string as Value returns it, nil for any
-// other value. They may share its memory. What is not UTF-8 is replaced, as
-// Kubernetes' decoder does.
+// Unquote returns the contents of a JSON string as returned by Value; nil for any other value. The
+// result may share v's memory. Invalid UTF-8 is replaced, as in Kubernetes' decoder.
 func Unquote(v jsontext.Value) []byte {
 	if len(v) < 2 || v[0] != '"' {
 		return nil

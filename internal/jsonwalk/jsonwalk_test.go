@@ -12,7 +12,7 @@ import (
 func TestFields(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
-		want       []string // of the fields whose names begin with "k": name=value
+		want       []string // name=value of the fields with names that start with "k"
 		bad        bool
 	}{
 		{"fields", `{"k1":"a","x":{"k":"no"},"k2":"b"}`, []string{"k1=a", "k2=b"}, false},

@@ -2,8 +2,8 @@ package kubetest
 
 import "time"
 
-// Comes asks until done is true, and reports whether that came within a minute, which is more than a busy machine can explain. It
-// asks less often the longer it takes: what is waited for needs the processors, too.
+// Comes polls done, and reports whether it became true within a minute, longer than a busy machine
+// takes. It polls less and less often, to leave the processors to what it waits for.
 func Comes(done func() bool) bool {
 	for began := time.Now(); !done(); {
 		waited := time.Since(began)

@@ -25,27 +25,26 @@ type CRDs int
 
 // The sets.
 const (
-	// GatewayAPI is what is read of the gateway-api module that this module
-	// requires: Gateways, of the standard channel. The others are large, and
-	// each server would compile them.
+	// GatewayAPI has the kind that we read of the gateway-api module that this module requires:
+	// Gateway, of the standard channel. The other CRDs are large, and each server would compile
+	// them.
 	GatewayAPI CRDs = iota
-	// Kuadrant is what config/crd holds.
+	// Kuadrant has the CRDs in config/crd.
 	Kuadrant
-	// ExternalDNS is a CRD for DNSEndpoints that takes what external-dns's takes.
+	// ExternalDNS has a CRD for DNSEndpoints that accepts what external-dns's CRD accepts.
 	ExternalDNS
-	// Prometheus is what the Prometheus operator installs for what tells Prometheus where to look, and for rules.
+	// Prometheus has the Prometheus operator's CRDs for scrape targets and for rules.
 	Prometheus
 )
 
-// prometheusOperator is the module that has the CRDs of Prometheus. Nothing of it is compiled.
+// prometheusOperator is the module with the CRDs of Prometheus. Nothing of it is compiled.
 const prometheusOperator = "github.com/prometheus-operator/prometheus-operator@v0.94.1"
 
-// servedDeadline covers a busy machine; a CRD is served after about a second.
+// servedDeadline allows for a busy machine; a CRD is served after about a second.
 const servedDeadline = 60 * time.Second
 
-// InstallCRDs installs the sets, GatewayAPI and Kuadrant if none is named, and waits
-// until their resources are served. Sets that are installed already are left as they
-// are. Tests that run at the same time may call it.
+// InstallCRDs installs the sets, or GatewayAPI and Kuadrant if none is named, and waits until their
+// resources are served. It leaves installed sets as they are. It is safe for concurrent use.
 func (s *Server) InstallCRDs(t testing.TB, sets ...CRDs) {
 	t.Helper()
 	if len(sets) == 0 {
@@ -138,8 +137,7 @@ func (s *Server) create(ctx context.Context, obj *unstructured.Unstructured) err
 	return err
 }
 
-// waitServed waits until a CRD is established and each version that it serves
-// can be listed.
+// waitServed waits until a CRD is established and each of its served versions can be listed.
 func (s *Server) waitServed(ctx context.Context, crd *unstructured.Unstructured) error {
 	r, err := s.resource(crd)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package kubetest runs a real Kubernetes API server for tests: the binary of
-// tools/kube-apiserver, which `make kube-apiserver` builds. Each server is a
-// process of its own, on loopback, in a directory that goes with the test.
+// Package kubetest runs a real Kubernetes API server for tests: the binary of tools/kube-apiserver,
+// which `make kube-apiserver` builds. Each server is a separate process on loopback, in a directory
+// that is removed with the test.
 package kubetest
 
 import (
@@ -22,18 +22,18 @@ import (
 )
 
 const (
-	// readyDeadline covers a cold start on a busy machine; a warm one takes 3 s.
+	// readyDeadline allows for a cold start on a busy machine; a warm start takes 3 s.
 	readyDeadline = 90 * time.Second
-	// endDeadline covers the API server's own grace periods.
+	// endDeadline allows for the API server's own grace periods.
 	endDeadline = 30 * time.Second
 )
 
 // Server is one API server. Its methods belong to the test's goroutine.
 type Server struct {
-	// Config is that of user admin, who may do anything, without a limit on
-	// requests. Copy it before changing it.
+	// Config is that of user admin, who may do anything, without a rate limit. Copy it before you
+	// change it.
 	Config *rest.Config
-	// Kubeconfig is the path of a file that says the same.
+	// Kubeconfig is the path of a file with the same access.
 	Kubeconfig string
 
 	binary  string
@@ -46,17 +46,16 @@ type Server struct {
 	installed  map[CRDs]bool
 }
 
-// Start runs a server that ends with the test. It skips the test where the
-// binary is missing, and fails it where the environment says CI=true or
-// KUADRANT_REQUIRE_KUBE=1. KUADRANT_KUBE_APISERVER names another binary than
-// build/bin/kube-apiserver.
+// Start runs a server that ends with the test. If the binary is missing, it skips the test, or
+// fails it if the environment has CI=true or KUADRANT_REQUIRE_KUBE=1. KUADRANT_KUBE_APISERVER names
+// a binary other than build/bin/kube-apiserver.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s, err := newServer(requireBinary(t), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Kill) // nobody needs its data any more, and an end in good order waits for clients
+	t.Cleanup(s.Kill) // nobody needs its data any more, and a graceful stop waits for clients
 	return s
 }
 
@@ -76,8 +75,8 @@ func requireBinary(t testing.TB) string {
 	return binary
 }
 
-// ModuleRoot returns the directory of this module's go.mod, found upwards from
-// the working directory, which for a test is that of its package.
+// ModuleRoot returns the directory of this module's go.mod, searched upwards from the working
+// directory, which for a test is that of its package.
 func ModuleRoot() string {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -105,8 +104,8 @@ func newServer(binary, dir string) (*Server, error) {
 func (s *Server) start() error {
 	var p *process
 	var err error
-	// More than once: a port that was free a moment ago may be taken by another
-	// process, and on a machine out of breath the API server gives up by itself.
+	// Retry: another process may have taken a port that was free a moment ago, and on an overloaded
+	// machine the API server gives up by itself.
 	for range 3 {
 		if p, err = run(s.binary, s.dir, s.port); err == nil {
 			break
@@ -131,22 +130,21 @@ func (s *Server) start() error {
 	return nil
 }
 
-// Stop ends the server in good order. A server that has ended stays so.
+// Stop ends the server gracefully. It does nothing if the server has ended.
 func (s *Server) Stop() { s.process.end(syscall.SIGTERM) }
 
 // Kill ends the server at once, as a crash would.
 func (s *Server) Kill() { s.process.end(syscall.SIGKILL) }
 
-// Freeze stops the server's process in the middle of what it does: connections
-// stay open, and nothing answers. Thaw lets it go on; the test must, before it
-// ends the server in good order.
+// Freeze suspends the server's process: connections stay open, and nothing answers. Thaw resumes
+// it; a test must call it before it stops the server gracefully.
 func (s *Server) Freeze() error { return s.process.cmd.Process.Signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (s *Server) Thaw() error { return s.process.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Restart ends the server, unless it has ended already, and starts it again in
-// the same place, with the same address, credentials and objects.
+// Restart ends the server, unless it has ended already, and starts it again in the same directory,
+// with the same address, credentials and objects.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.Stop()
@@ -155,15 +153,14 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// Backup keeps etcd's data as they are now, for which the server is restarted, and returns
-// what puts them back: all that was written since is lost then, and resource versions count
-// from the older ones.
+// Backup saves etcd's data, for which it restarts the server, and returns a function that restores
+// them: later writes are lost then, and resource versions continue from the older ones.
 func (s *Server) Backup(t testing.TB) (restore func()) {
 	t.Helper()
 	data, kept := filepath.Join(s.dir, "etcd"), filepath.Join(t.TempDir(), "etcd")
 	move := func(from, to string) {
 		t.Helper()
-		s.Kill() // an end in good order waits long for clients, and etcd needs none
+		s.Kill() // a graceful stop waits long for clients, and etcd needs none
 		err := os.RemoveAll(to)
 		if err == nil {
 			err = os.CopyFS(to, os.DirFS(from))
@@ -185,28 +182,28 @@ func (s *Server) Backup(t testing.TB) (restore func()) {
 // process is one run of the server.
 type process struct {
 	cmd        *exec.Cmd
-	stdin      io.Closer // its end ends the process
+	stdin      io.Closer // closing it ends the process
 	kubeconfig string
 	done       chan struct{} // closed when the process has ended
-	err        error         // how it ended, once done
+	err        error         // how it ended, valid once done is closed
 }
 
-// run starts the binary and waits for the line that says it is ready.
+// run starts the binary and waits for its line that says it is ready.
 func run(binary, dir, port string) (*process, error) {
 	cmd := exec.Command(binary, "-dir", dir, "-with-parent")
 	if port != "" {
 		cmd.Args = append(cmd.Args, "-port", port)
 	}
-	// It lives for seconds, and to collect garbage would be a sixth of what its start takes.
+	// It lives for seconds; at the default, garbage collection would be a sixth of its start.
 	cmd.Env = append(os.Environ(), "GOGC=200")
-	var stderr strings.Builder // one line of the binary's own; the rest goes to a file
+	var stderr strings.Builder // one line from the binary itself; the rest goes to a file
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	// A pipe of our own: the one of the package os/exec is closed by Wait, which
-	// must not happen while it is read.
+	// Use a pipe of our own: Wait closes the one of package os/exec, which must not happen during a
+	// read.
 	stdout, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -269,9 +266,8 @@ var shared struct {
 	err    error
 }
 
-// Shared returns a server for all tests of the binary, which starts with the
-// first that asks for it. The package's TestMain must be Main. Tests keep to
-// namespaces of their own (Server.Namespace).
+// Shared returns a server for all tests of the binary, started by the first call. The package's
+// TestMain must call Main. Tests use namespaces of their own (Server.Namespace).
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	binary := requireBinary(t)

@@ -50,7 +50,7 @@ func TestApplyWritesStatus(t *testing.T) {
 	}
 }
 
-// TestApplyIsInTheCache lists from the server's cache, as watches begin.
+// TestApplyIsInTheCache lists from the server's cache, as watches do when they begin.
 func TestApplyIsInTheCache(t *testing.T) {
 	s := kubetest.Shared(t)
 	s.InstallCRDs(t, kubetest.GatewayAPI)
@@ -152,5 +152,5 @@ func TestStopEndsTheServer(t *testing.T) {
 	if v, err := c.Discovery().ServerVersion(); err == nil {
 		t.Errorf("it still answers: %v", v)
 	}
-	s.Stop() // a second time does nothing
+	s.Stop() // a second Stop does nothing
 }

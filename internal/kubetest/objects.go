@@ -26,13 +26,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// fieldManager owns what Apply writes.
+// fieldManager is the field manager of Apply's writes.
 const fieldManager = "kubetest"
 
-// cachedDeadline bounds how long the server's cache may be late.
+// cachedDeadline bounds how far the server's cache may lag.
 const cachedDeadline = 30 * time.Second
 
-// clients are the admin's ways to the server.
+// clients are the admin's clients of the server.
 type clients struct {
 	typed   *kubernetes.Clientset
 	dynamic *dynamic.DynamicClient
@@ -52,8 +52,8 @@ func newClients(config *rest.Config) (*clients, error) {
 	return &clients{typed: typed, dynamic: dyn, mapper: mapper}, nil
 }
 
-// Resource returns the admin's client for the objects that obj is one of, in
-// obj's namespace. It fails the test where the server does not serve them.
+// Resource returns the admin's client for obj's kind, in obj's namespace. It fails the test if the
+// server does not serve the kind.
 func (s *Server) Resource(t testing.TB, obj *unstructured.Unstructured) dynamic.ResourceInterface {
 	t.Helper()
 	r, err := s.resource(obj)
@@ -79,7 +79,7 @@ func (s *Server) resource(obj *unstructured.Unstructured) (dynamic.ResourceInter
 	return s.clients.dynamic.Resource(m.Resource).Namespace(obj.GetNamespace()), nil
 }
 
-// Parse reads the objects of a YAML text of one or more documents.
+// Parse decodes the objects of a YAML text of one or more documents.
 func Parse(t testing.TB, text string) []*unstructured.Unstructured {
 	t.Helper()
 	objs, err := parse(text)
@@ -114,10 +114,9 @@ func parse(text string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// Apply writes the objects of a YAML text as they stand, the status through the
-// status subresource where there is one. An object without a namespace goes to
-// `default`; a namespace that is missing is made. It fails the test where the
-// server refuses one. A list that begins afterwards has the objects as they were
+// Apply writes the objects of a YAML text as they are, the status through the status subresource if
+// there is one. An object without a namespace goes to `default`; missing namespaces are created. It
+// fails the test if the server refuses an object. A list that begins afterwards has the objects as
 // written. They are deleted when the test ends.
 func (s *Server) Apply(t testing.TB, text string) []*unstructured.Unstructured {
 	t.Helper()
@@ -151,10 +150,9 @@ func (s *Server) apply(t testing.TB, namespace, text string) []*unstructured.Uns
 	return objs
 }
 
-// AwaitCached waits until the server's cache has objects as they were returned by
-// their writing, and all that was written to their kinds before: the lists that
-// watches begin with are answered from that cache, which is late by milliseconds.
-// It fails the test where that takes more than cachedDeadline.
+// AwaitCached waits until the server's cache has objects as their writes returned them, and all
+// earlier writes to their kinds: the lists that watches begin with come from that cache, which lags
+// by milliseconds. It fails the test if that takes more than cachedDeadline.
 func (s *Server) AwaitCached(t testing.TB, objs ...*unstructured.Unstructured) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), cachedDeadline)
@@ -172,7 +170,7 @@ func (s *Server) AwaitCached(t testing.TB, objs ...*unstructured.Unstructured) {
 }
 
 // Create writes many objects of a YAML text, several at a time, without their status and into
-// namespaces that are there. It fails the test where the server refuses one. The objects stay.
+// existing namespaces. It fails the test if the server refuses one. The objects stay.
 func (s *Server) Create(t testing.TB, text string) {
 	t.Helper()
 	objs := make(chan *unstructured.Unstructured)
@@ -234,8 +232,7 @@ func (s *Server) ensureNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// delete removes an object of a test that has ended; the server may have ended
-// as well.
+// delete removes an object of a test that has ended; the server may have ended too.
 func (s *Server) delete(t testing.TB, obj *unstructured.Unstructured) {
 	select {
 	case <-s.process.done:
@@ -253,8 +250,8 @@ func (s *Server) delete(t testing.TB, obj *unstructured.Unstructured) {
 	}
 }
 
-// Namespace makes a namespace that no other test uses, and returns its name.
-// It is never removed: no controller runs that would empty it.
+// Namespace creates a namespace that no other test uses, and returns its name. It is never removed:
+// no controller runs that would empty it.
 func (s *Server) Namespace(t testing.TB) string {
 	t.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}

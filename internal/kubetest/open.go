@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Open runs the given server binary over dir, which keeps its data and its port between
-// runs, outside of any test. The caller ends it with Stop.
+// Open runs the given server binary outside of any test. dir keeps its data and its port between
+// runs. The caller ends it with Stop.
 func Open(binary, dir string) (*Server, error) {
 	s := &Server{binary: binary, dir: dir, port: portBefore(dir), installed: make(map[CRDs]bool)}
 	err := s.start()
-	if err != nil && s.port != "" { // somebody else has it now
+	if err != nil && s.port != "" { // the port is taken now
 		s.port = ""
 		err = s.start()
 	}
@@ -24,7 +24,7 @@ func Open(binary, dir string) (*Server, error) {
 	return s, nil
 }
 
-// portBefore returns the port of the server that ran over dir before; "" for none.
+// portBefore returns the port of the server that last ran in dir; "" for none.
 func portBefore(dir string) string {
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "kubeconfig"))
 	if err != nil {
@@ -37,8 +37,7 @@ func portBefore(dir string) string {
 	return at.Port()
 }
 
-// Install installs the CRDs that are not there yet, and waits until their resources are
-// served.
+// Install installs the missing CRDs, and waits until their resources are served.
 func (s *Server) Install(ctx context.Context) error {
 	for _, set := range []CRDs{GatewayAPI, Kuadrant, ExternalDNS} {
 		if err := s.installCRDs(ctx, set); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStartSaysWhatIsWrong: a server that ends before it is ready is not waited
-// for, and what it wrote is in the error.
+// TestStartSaysWhatIsWrong: Start does not wait for a server that ended before it was ready; the
+// error has the server's output.
 func TestStartSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "server")
@@ -28,7 +28,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestPortBefore (bug E5): a server that starts again has the port that its kubeconfig names.
+// TestPortBefore (bug E5): a restarted server has the port that its kubeconfig names.
 func TestPortBefore(t *testing.T) {
 	dir := t.TempDir()
 	if port := portBefore(dir); port != "" {

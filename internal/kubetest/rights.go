@@ -25,13 +25,13 @@ import (
 // home is the namespace of all users' service accounts.
 const home = metav1.NamespaceDefault
 
-// grantedDeadline covers the way of a new role to the server's own view of it, on a busy machine.
+// grantedDeadline bounds how long a new role takes to reach the server's own cache, on a busy
+// machine.
 const grantedDeadline = 30 * time.Second
 
-// User makes a user with the given rights in a namespace, or in all of them if
-// namespace is "", and returns that user's config. The user is a service
-// account named name, which needs to be unique; its token lasts an hour. The
-// server grants the rights by then.
+// User creates a user with the given rights in a namespace, or in all if namespace is "", and
+// returns that user's config. The user is a service account with the given name, which must be
+// unique; its token lasts an hour. User returns once the server grants the rights.
 func (s *Server) User(t testing.TB, namespace, name string, rules ...rbacv1.PolicyRule) *rest.Config {
 	t.Helper()
 	token, err := s.makeUser(t.Context(), namespace, name, rules)
@@ -44,8 +44,8 @@ func (s *Server) User(t testing.TB, namespace, name string, rules ...rbacv1.Poli
 	return config
 }
 
-// WriteKubeconfig writes a kubeconfig that says what a config made by User does, and returns
-// its path. It goes with the test.
+// WriteKubeconfig writes a kubeconfig for a config made by User, and returns its path. It is
+// removed with the test.
 func WriteKubeconfig(t testing.TB, c *rest.Config) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -83,7 +83,7 @@ func (s *Server) makeUser(ctx context.Context, namespace, name string, rules []r
 	return token.Status.Token, nil
 }
 
-// bind gives the subject the rights.
+// bind grants the rights to the subject.
 func bind(ctx context.Context, c kubernetes.Interface, namespace string, m metav1.ObjectMeta, rules []rbacv1.PolicyRule, to rbacv1.Subject) error {
 	opt := metav1.CreateOptions{}
 	if namespace == "" {
@@ -108,10 +108,9 @@ func bind(ctx context.Context, c kubernetes.Interface, namespace string, m metav
 	return err
 }
 
-// AwaitRights waits until the server grants a user made by User what the roles and
-// bindings among objects say, which are created already, and bound to that user: the
-// server decides by a view of its own, which is late by some milliseconds. It fails
-// the test where that takes too long.
+// AwaitRights waits until the server grants a user made by User the rights of the roles and
+// bindings among objects. They must exist already, and be bound to that user: the server decides by
+// a cache that lags by milliseconds. It fails the test if that takes too long.
 func (s *Server) AwaitRights(t testing.TB, user string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	type key struct{ kind, namespace, name string }
@@ -141,8 +140,8 @@ func (s *Server) AwaitRights(t testing.TB, user string, objects []*unstructured.
 	}
 }
 
-// waitGranted waits until the server grants a user of ours the rights, in a namespace or,
-// where that is "", in all.
+// waitGranted waits until the server grants one of our users the rights in a namespace; "" means
+// all.
 func (s *Server) waitGranted(ctx context.Context, user, namespace string, rules []rbacv1.PolicyRule) error {
 	reviews := s.clients.typed.AuthorizationV1().SubjectAccessReviews()
 	for _, spec := range questions(namespace, rules) {
@@ -161,7 +160,7 @@ func (s *Server) waitGranted(ctx context.Context, user, namespace string, rules 
 	return nil
 }
 
-// questions returns what to ask the server to learn whether it knows each part of the rules.
+// questions returns the access reviews that test each part of the rules.
 func questions(namespace string, rules []rbacv1.PolicyRule) (all []authorizationv1.SubjectAccessReviewSpec) {
 	for _, rule := range rules {
 		names := rule.ResourceNames
@@ -191,7 +190,7 @@ func questions(namespace string, rules []rbacv1.PolicyRule) (all []authorization
 	return all
 }
 
-// right says in words what is asked for.
+// right describes an access review in words.
 func right(spec authorizationv1.SubjectAccessReviewSpec) string {
 	if n := spec.NonResourceAttributes; n != nil {
 		return n.Verb + " " + n.Path

@@ -1,12 +1,13 @@
-// Package near finds words that are spelled nearly as one that is not known.
+// Package near finds known words whose spelling is close to that of an unknown one.
 package near
 
 import "iter"
 
-// Most is how many edits are between a word and one that is near: two are a slip or two of the fingers.
+// Most is the largest number of edits between a word and one that is near: one or two typing
+// mistakes.
 const Most = 2
-
-// Words returns the words of all that are spelled nearly as one that is not among them, at most so many, the nearest first.
+// Words returns the words in all that are near word, the nearest first, and no more than most of them.
+// Words returns the known words in all that are near word, at most most of them, the nearest first.
 func Words(word string, all iter.Seq[string], most int) (near []string) {
 	for edits := 1; edits <= Most; edits++ {
 		for other := range all {
@@ -18,8 +19,8 @@ func Words(word string, all iter.Seq[string], most int) (near []string) {
 	return near
 }
 
-// Edits returns how many characters have to be put in, left out, replaced, or exchanged with the next one to make b of a; most+1
-// where they are more than most, which is small. It does not allocate.
+// Edits returns the number of characters to insert, delete, replace, or swap with the next one to
+// turn a into b. If that exceeds most, which is small, it returns most+1. It does not allocate.
 func Edits(a, b string, most int) int {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

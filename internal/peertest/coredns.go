@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// RunCoreDNS runs a Corefile on a free port of its own until the test ends, with env besides the
-// environment, and returns its address and what tells all that it has printed. Whether it answers
-// yet the caller has to see. A test that fails logs both.
+// RunCoreDNS runs a Corefile on a free port until the test ends, with env added to the environment.
+// It returns its address and a function that returns its output so far. The caller checks whether
+// it answers yet. A failed test logs both.
 func RunCoreDNS(t testing.TB, binary, corefile string, env ...string) (addr string, printed func() string) {
 	t.Helper()
 	dir, port := t.TempDir(), FreePort(t)

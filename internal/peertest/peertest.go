@@ -1,5 +1,5 @@
-// Package peertest gives tests what they need to run servers side by side: free ports, and programs of
-// other projects. It is for tests alone.
+// Package peertest helps tests run servers side by side: free ports, and programs of other
+// projects. Only tests import it.
 package peertest
 
 import (
@@ -16,17 +16,17 @@ import (
 	"testing"
 )
 
-// Ports from firstLowPort on, lowPorts of them, are below those that systems give to sockets
-// that ask for any: what is free among them is not taken by a connection before it is taken
-// by the server that it is meant for.
+// FreePort chooses among the lowPorts ports from firstLowPort on. They are below those that systems
+// give to sockets that ask for any port: no connection takes a free one before the server that it
+// is meant for.
 const firstLowPort, lowPorts = 10000, 20000
 
-// portCount counts through the low ports; each process begins elsewhere.
+// portCount counts through the low ports; each process starts elsewhere.
 var portCount atomic.Uint32
 
 func init() { portCount.Store(rand.Uint32N(lowPorts)) }
 
-// FreePort returns a port of 127.0.0.1 that is free for UDP and TCP, another one each time.
+// FreePort returns a port of 127.0.0.1 that is free for UDP and TCP, a different one each time.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
@@ -48,8 +48,8 @@ func FreePort(t testing.TB) int {
 	return 0
 }
 
-// Program returns the path of another project's program. Where it is missing the test is
-// skipped, unless KUADRANT_REQUIRE_PEERS is set.
+// Program returns the path of another project's program. If it is missing, the test is skipped,
+// unless KUADRANT_REQUIRE_PEERS is set.
 func Program(t testing.TB, name, debian string) string {
 	t.Helper()
 	for _, path := range []string{name, "/usr/sbin/" + name} {
@@ -64,11 +64,12 @@ func Program(t testing.TB, name, debian string) string {
 	return ""
 }
 
-// building guards what Build writes.
+// building serializes Build.
 var building sync.Mutex
 
-// Build builds a program of the module in dir, whose package is pkg, and returns its path, which is in build/test:
-// what is up to date there is left as it is. It is built as the tests are, so that little is compiled for it.
+// Build builds the program in package pkg of the module in dir, unless it is up to date, and
+// returns its path in build/test. It uses the tests' build flags, so that little has to be
+// compiled.
 func Build(t testing.TB, dir, pkg string) string {
 	t.Helper()
 	building.Lock()
@@ -86,33 +87,33 @@ func Build(t testing.TB, dir, pkg string) string {
 	return path
 }
 
-// CoreDNS returns the path of the server: the one that KUADRANT_COREDNS names, else one that is built from the
+// CoreDNS returns the path of the server: the one in KUADRANT_COREDNS, else one built from the
 // checkout in root.
 func CoreDNS(t testing.TB, root string) string {
 	t.Helper()
 	return built(t, "KUADRANT_COREDNS", root, "./cmd/coredns")
 }
 
-// Kdns returns the path of the command line, as CoreDNS does with KUADRANT_KDNS.
+// Kdns returns the path of the command line, as CoreDNS does, with KUADRANT_KDNS.
 func Kdns(t testing.TB, root string) string {
 	t.Helper()
 	return built(t, "KUADRANT_KDNS", root, "./cmd/kdns")
 }
 
-// built returns the path of a program: what a variable names, else what is built.
+// built returns the path of a program: the one named by a variable, else one that it builds.
 func built(t testing.TB, variable, root, pkg string) string {
 	t.Helper()
 	path := os.Getenv(variable)
 	if path == "" {
 		return Build(t, root, pkg)
 	}
-	if _, err := os.Stat(path); err != nil { // which also has go test run again when it is another one
+	if _, err := os.Stat(path); err != nil { // the look makes go test run again after the program changes
 		t.Fatalf("%s names no program to test: %v: run `make build`", variable, err)
 	}
 	return path
 }
 
-// NeedBuilds skips a test that builds a whole server of its own, which takes minutes, unless
+// NeedBuilds skips a test that builds a whole server, which takes minutes, unless
 // KUADRANT_REQUIRE_BUILDS is set.
 func NeedBuilds(t testing.TB) {
 	t.Helper()
@@ -121,7 +122,7 @@ func NeedBuilds(t testing.TB) {
 	}
 }
 
-// Knot is a Knot DNS that runs until the test ends.
+// Knot is a Knot DNS server that runs until the test ends.
 type Knot struct {
 	Addr string
 
@@ -129,15 +130,16 @@ type Knot struct {
 	log strings.Builder
 }
 
-// Log returns what it has logged so far.
+// Log returns Knot's log so far.
 func (k *Knot) Log() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.log.String()
 }
 
-// StartKnot starts Knot on a port of 127.0.0.1, in the folder dir. more are the sections of its configuration
-// beyond the server, the log and the database. Whether it answers yet the caller has to see.
+// StartKnot starts Knot on a port of 127.0.0.1, in the folder dir. more has sections of its
+// configuration beyond the server, the log and the database. The caller checks whether it answers
+// yet.
 func StartKnot(t testing.TB, dir string, port int, more string) *Knot {
 	t.Helper()
 	program := Program(t, "knotd", "knot")

@@ -1,9 +1,9 @@
-// Package rewatch reports whether a watch of an API server may go on from the version that was
-// read last, or everything is to be listed anew.
+// Package rewatch decides whether a watch of an API server may resume from the version last read,
+// or a reflector must list again.
 //
-// A reflector of client-go goes on from that version when a watch ends. An API server whose etcd
-// was put back to an older state in the meantime does not refuse it: it tells of nothing until
-// it has got that far by itself, and of what it has by then, never.
+// A reflector of client-go resumes from that version when a watch ends. An API server whose etcd
+// was restored to an older state in the meantime accepts that: it reports nothing until it reaches
+// that version again, and never the changes that it made on the way.
 package rewatch
 
 import (
@@ -22,12 +22,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// ErrSetBack marks the error of a watch that may not go on, as the API server has an older state.
+// ErrSetBack marks the error of a watch that must not resume because the API server has an older
+// state.
 var ErrSetBack = errors.New("the API server was restored to an older state")
 
-// ListWatch returns what one reflector lists and watches with. list and begin are the requests; a list that is made before a
-// watch, for the version that the server is at, is given up after within. noted is told how each list and each watch went;
-// options.Watch is true for a watch. After most errors a reflector lists anew; where there are too many requests, it tries again.
+// ListWatch returns what a reflector lists and watches with. list and begin make the requests.
+// Before a watch, a list reads the server's current version; it is given up after within. noted
+// receives the result of each list and each watch; options.Watch is true for a watch. After most
+// errors a reflector lists again; after "too many requests" it retries the watch.
 func ListWatch(within time.Duration,
 	list func(context.Context, metav1.ListOptions) (runtime.Object, error),
 	begin func(context.Context, metav1.ListOptions) (watch.Interface, error),
@@ -55,14 +57,14 @@ func ListWatch(within time.Duration,
 	}
 }
 
-// check is asked before every watch of one reflector.
+// check runs before every watch of one reflector.
 type check struct {
 	list   func(context.Context, metav1.ListOptions) (runtime.Object, error)
 	within time.Duration
-	listed atomic.Bool // what the next watch goes on from was listed just now
+	listed atomic.Bool // the version to watch from was listed just now
 }
 
-// resume returns nil if a watch with options may begin, and otherwise why not.
+// resume returns nil if a watch with options may begin, else why not.
 func (c *check) resume(ctx context.Context, options *metav1.ListOptions) error {
 	if options.SendInitialEvents != nil || c.listed.Swap(false) {
 		return nil
@@ -83,9 +85,9 @@ func (c *check) resume(ctx context.Context, options *metav1.ListOptions) error {
 	return nil
 }
 
-// anew returns err, of a watch with options that could not begin, such that a reflector lists
-// before it watches again. After a refused connection it would go on from the version that it
-// has read last, with a server that was away in the meantime.
+// anew wraps err, of a watch that could not begin, such that the reflector lists before it watches
+// again. After a refused connection the reflector would otherwise resume from the last version it
+// read, at a server that was away in the meantime.
 func anew(options *metav1.ListOptions, err error) error {
 	if options.SendInitialEvents != nil || !utilnet.IsConnectionRefused(err) {
 		return err
@@ -93,8 +95,8 @@ func anew(options *metav1.ListOptions, err error) error {
 	return errors.New(err.Error())
 }
 
-// Older reports whether the resource version a is of an older state than b. Of versions that are
-// no numbers nothing is known; a server that conforms has numbers.
+// Older reports whether resource version a is older than b; false if either is not a number. A
+// conforming server uses numbers.
 func Older(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)

@@ -1,6 +1,5 @@
-// Package tree holds the persistent sorted map that objects, names and verdicts
-// live in: a published Map never changes, and the next version of it shares
-// every part that an edit did not touch.
+// Package tree provides the persistent sorted map that holds objects, names and verdicts. A
+// published Map never changes; its next version shares every part that an edit did not touch.
 package tree
 
 import (
@@ -11,8 +10,8 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// Map is an immutable sorted map from strings to V. The zero Map is empty. Any
-// number of goroutines may read one Map at a time.
+// Map is an immutable sorted map from strings to V. The zero Map is empty. It is safe for
+// concurrent use.
 type Map[V any] struct {
 	m *btree.Map[string, V]
 }
@@ -52,8 +51,8 @@ func (t Map[V]) From(key string) iter.Seq2[string, V] {
 	}
 }
 
-// Edit starts the next version of t, which stays as it is. Any number of goroutines may edit versions that descend from one
-// another.
+// Edit starts the next version of t; t stays as it is. Different goroutines may edit versions of
+// the same map at a time.
 func (t Map[V]) Edit() *Edit[V] {
 	if t.m == nil {
 		return &Edit[V]{m: btree.NewMap[string, V](degree)}
@@ -63,17 +62,16 @@ func (t Map[V]) Edit() *Edit[V] {
 	return &Edit[V]{m: t.m.Copy()}
 }
 
-// copying guards the mark that Copy leaves in the map that it copies. One lock is enough: Copy takes some nanoseconds,
-// whatever the map holds.
+// copying guards the mark that Copy leaves in the map that it copies. One lock is enough: Copy
+// takes nanoseconds, whatever the map's size.
 var copying sync.Mutex
 
-// degree is the branching of the B-tree: nodes hold up to 2*degree-1 entries.
-// One edit copies one node on each level, so small nodes make edits cheap and
-// large nodes make look-ups cheap and memory dense.
+// degree is the branching factor of the B-tree: nodes hold up to 2*degree-1 entries. One edit
+// copies one node on each level. Small nodes make edits cheap; large nodes make look-ups cheap and
+// memory dense.
 const degree = 16
 
-// Edit is the next version of a Map while it is being made. It belongs to one
-// goroutine.
+// Edit is the next version of a Map while it is being built. It belongs to one goroutine.
 type Edit[V any] struct {
 	m *btree.Map[string, V]
 }
@@ -96,8 +94,7 @@ func (e *Edit[V]) Delete(key string) { e.m.Delete(key) }
 // Len returns the number of entries as edited so far.
 func (e *Edit[V]) Len() int { return e.m.Len() }
 
-// Map returns the edited version and ends the edit: the Edit must not be used
-// after it.
+// Map returns the edited version and ends the edit: do not use the Edit afterwards.
 func (e *Edit[V]) Map() Map[V] {
 	m := e.m
 	e.m = nil

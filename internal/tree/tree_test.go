@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestVersions edits a map many times and checks that every version, old and
-// new, holds what it held when it was made, while others read it.
+// TestVersions edits a map many times, and checks that every version, old and new, keeps its
+// entries while others read it.
 func TestVersions(t *testing.T) {
 	type version struct {
 		tree Map[int]
@@ -20,7 +20,7 @@ func TestVersions(t *testing.T) {
 	versions := []version{{want: map[string]int{}}}
 	var readers sync.WaitGroup
 	for range 200 {
-		last := versions[r.IntN(len(versions))] // edits may start from any version
+		last := versions[r.IntN(len(versions))] // edits may start at any version
 		edit, want := last.tree.Edit(), maps.Clone(last.want)
 		for range r.IntN(60) {
 			key := fmt.Sprint(r.IntN(400))
@@ -55,7 +55,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// check compares a map with what it should hold; "" where it does.
+// check compares a map with its expected entries; it returns "" if they are equal.
 func check(m Map[int], want map[string]int) string {
 	if m.Len() != len(want) {
 		return fmt.Sprintf("%d entries, want %d", m.Len(), len(want))

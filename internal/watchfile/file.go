@@ -7,39 +7,38 @@ import (
 	"os"
 )
 
-// File is one file that is followed. It belongs to one goroutine at a time.
+// File is one file to follow. It belongs to one goroutine at a time.
 type File struct {
-	// Path is where it is.
+	// Path is the path of the file.
 	Path string
-	// MaxSize is the most that is read, in octets.
+	// MaxSize is the most that Read reads, in octets.
 	MaxSize int64
 
-	tried os.FileInfo // the version that Read was last called for; nil while the file is gone
-	last  os.FileInfo // the version that Look saw last; nil while the file is gone
-	gone  error       // why it was not there at the last look, or read; nil if it was
-	// closed is set where the version that was tried could not be opened, which may pass.
+	tried os.FileInfo // the version that Read last tried; nil while the file is gone
+	last  os.FileInfo // the version that Look last saw; nil while the file is gone
+	gone  error       // why it was not there at the last look or read; nil if it was
+	// closed is set if the version last tried could not be opened, which may pass.
 	closed bool
 }
 
-// ErrChanging is Read's error where somebody writes to the file meanwhile.
+// ErrChanging is Read's error if the file is written to during the read.
 var ErrChanging = errors.New("the file changed while it was read")
 
-// Found is what a look at a file found.
+// Found is the result of a look at a file.
 type Found uint8
 
-// What there is to find.
+// These are the results of Look.
 const (
-	Unchanged Found = iota // as when it was last tried to read it
-	Changing               // not as it was at the last look: it may be being written
-	Changed                // a version that nobody has tried, and at rest
-	Gone                   // not there any more, or not for the reason of the last time
+	Unchanged Found = iota // as last tried
+	Changing               // not as at the last look: it may still be written to
+	Changed                // a version that was not tried yet, and at rest
+	Gone                   // no longer there, or for a new reason
 )
 
-// Look compares the file with what was seen before. A new version counts once
-// two looks have seen it alike, because a file that is copied into place is
-// there before it is complete.
+// Look compares the file with what it saw before. A new version counts once two looks have seen it
+// alike: a file that is copied into place appears before it is complete.
 //
-// err is why the file is gone.
+// err is why the file is gone; nil if it is not.
 func (f *File) Look() (found Found, err error) {
 	now, err := os.Stat(f.Path)
 	if err != nil {
@@ -74,14 +73,14 @@ func opens(path string) bool {
 	return err == nil
 }
 
-// sameVersion reports whether a and b, either of which may be nil, are the same
-// version of the same file.
+// sameVersion reports whether a and b, which may be nil, describe the same version of the same
+// file.
 func sameVersion(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Read returns what is in the file. The version counts as tried afterwards,
-// unless the error is ErrChanging.
+// Read returns the content of the file. The version counts as tried afterwards, unless the error is
+// ErrChanging.
 func (f *File) Read() ([]byte, error) {
 	f.closed = false
 	data, info, err := f.read()
@@ -94,10 +93,9 @@ func (f *File) Read() ([]byte, error) {
 	return data, err
 }
 
-// read returns what is in the file, and which version that is, nil if there is
-// none.
+// read returns the file's content and version; the version is nil if there is no file.
 func (f *File) read() ([]byte, os.FileInfo, error) {
-	// Opening a pipe would wait for its writer.
+	// Opening a pipe would block until a writer opens it.
 	info, err := os.Stat(f.Path)
 	if err != nil {
 		return nil, nil, Bare(err)
@@ -133,7 +131,7 @@ func (f *File) read() ([]byte, os.FileInfo, error) {
 	return data, info, nil
 }
 
-// Bare takes the path off err, because every message names it already.
+// Bare removes the path from err, because every message names it already.
 func Bare(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestOpensAgain (bug D1): a version that could not be opened, here for want of a descriptor, is read when it can be, though nobody
-// writes it again.
+// TestOpensAgain (bug D1): a version that could not be opened, here for lack of descriptors, is
+// read once it can be, without another write.
 func TestOpensAgain(t *testing.T) {
 	file := File{Path: filepath.Join(t.TempDir(), "file"), MaxSize: 100}
 	if err := os.WriteFile(file.Path, []byte("text"), 0o600); err != nil {
