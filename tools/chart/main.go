@@ -1,6 +1,6 @@
-// Command chart writes what the Helm chart has of other files: the CRDs of config/crd, the rules and
-// the dashboard of config/observability, and the table of values in its README,
-// made of the comments in values.yaml. `make chart` calls it, and a test that nothing is left to write.
+// Command chart writes the generated parts of the Helm chart: the CRDs of config/crd, the rules and
+// the dashboard of config/observability, and the table of values in its README, from the comments
+// in values.yaml. `make chart` runs it; a test checks that its output is current.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// copied are files of the project, by what they are called in the chart.
+// copied maps names in the chart to the project's files.
 var copied = map[string]string{
 	"files/rules.yaml":     "config/observability/rules.yaml",
 	"files/dashboard.json": "config/observability/dashboard.json",
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// write brings the chart up to date.
+// write updates the chart.
 func write(root string) error {
 	want, err := files(root)
 	for file, text := range want {
@@ -39,7 +39,7 @@ func write(root string) error {
 	return err
 }
 
-// files returns what the generated files of the chart hold, nil for one that must not be there.
+// files returns the contents of the chart's generated files; nil for one that must not exist.
 func files(root string) (map[string][]byte, error) {
 	chart := filepath.Join(root, "charts", "kuadrant-coredns")
 	want := make(map[string][]byte)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestChartIsCurrent: `make chart` would change nothing.
+// TestChartIsCurrent checks that `make chart` would change nothing.
 func TestChartIsCurrent(t *testing.T) {
 	root := filepath.Join("..", "..")
 	want, err := files(root)
@@ -24,7 +24,7 @@ func TestChartIsCurrent(t *testing.T) {
 	}
 }
 
-// TestWrite: what was changed by hand, what is missing and what is left over are put right.
+// TestWrite checks that write corrects changed, missing and left-over files.
 func TestWrite(t *testing.T) {
 	root := t.TempDir()
 	chart := filepath.Join(root, "charts", "kuadrant-coredns")

@@ -9,13 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The lines of the README between which the table stands.
+// These lines of the README enclose the table.
 const (
 	tableBegins = "<!-- values: `make chart` writes this table of the comments in values.yaml -->\n"
 	tableEnds   = "<!-- end of values -->\n"
 )
 
-// insert puts the table between its lines.
+// insert puts the table between these lines.
 func insert(readme []byte, table string) ([]byte, error) {
 	before, rest, begins := bytes.Cut(readme, []byte(tableBegins))
 	_, after, ends := bytes.Cut(rest, []byte(tableEnds))
@@ -25,7 +25,8 @@ func insert(readme []byte, table string) ([]byte, error) {
 	return bytes.Join([][]byte{before, []byte(tableBegins), []byte(table), []byte(tableEnds), after}, nil), nil
 }
 
-// tableOf makes a table of values with their defaults and comments. A value without a comment is an error.
+// tableOf returns the table of values with their defaults and comments. A value without a comment
+// is an error.
 func tableOf(values []byte) (string, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(values, &doc); err != nil {
@@ -42,7 +43,7 @@ func tableOf(values []byte) (string, error) {
 	return b.String(), nil
 }
 
-// rows writes the rows of a mapping. A mapping with a comment of its own is one value.
+// rows writes the rows of a mapping. A mapping with its own comment is one value.
 func rows(b *strings.Builder, prefix string, mapping *yaml.Node) error {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
@@ -66,7 +67,8 @@ func rows(b *strings.Builder, prefix string, mapping *yaml.Node) error {
 	return nil
 }
 
-// commentOf returns the comment above a key in one line: the paragraph next to it, without examples, which are indented.
+// commentOf returns the comment above a key as one line: the nearest paragraph, without examples,
+// which are indented.
 func commentOf(key *yaml.Node) string {
 	paragraphs := strings.Split(key.HeadComment, "\n\n")
 	var words []string
@@ -80,7 +82,7 @@ func commentOf(key *yaml.Node) string {
 	return strings.Join(words, " ")
 }
 
-// flow writes a value in one line, without its comments.
+// flow returns a value on one line, without its comments.
 func flow(value *yaml.Node) (string, error) {
 	var plain any
 	if err := value.Decode(&plain); err != nil {
@@ -95,5 +97,5 @@ func flow(value *yaml.Node) (string, error) {
 	return strings.Join(strings.Fields(string(text)), " "), err
 }
 
-// cell makes a text fit for a cell of a table.
+// cell escapes a text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

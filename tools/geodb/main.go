@@ -1,10 +1,9 @@
 // Command geodb fetches a real, free country database for tests and
 // benchmarks, and prints the path of the file. `make geodb` calls it.
 //
-// The database is the npm package @ip-location-db/geo-whois-asn-country-mmdb,
-// which npm checks against the hash that the registry gives for it. What has
-// been fetched stays in the folder -dir (build/geodb, which git ignores); -update
-// fetches it again.
+// The database is the npm package @ip-location-db/geo-whois-asn-country-mmdb, which npm checks
+// against the registry's hash. It stays in the folder -dir (build/geodb, which git ignores);
+// -update fetches it again.
 package main
 
 import (
@@ -41,7 +40,7 @@ func main() {
 	fmt.Println(file)
 }
 
-// fetch puts the database at file, in dir.
+// fetch puts the database into file, in dir.
 func fetch(dir, file string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
@@ -67,7 +66,7 @@ func fetch(dir, file string) error {
 		return err
 	}
 	fresh := filepath.Join(tmp, "package", want)
-	// What cannot be used must not replace what could.
+	// An unusable database must not replace a usable one.
 	if _, err := geo.Open([]string{fresh}, "", nil); err != nil {
 		return err
 	}

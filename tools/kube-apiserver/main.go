@@ -1,16 +1,13 @@
-// Command kube-apiserver is the Kubernetes API server that the tests and
-// `make kube` use: an embedded etcd and the stock kube-apiserver in one
-// process, on loopback, built from the Go module proxy alone.
+// Command kube-apiserver is the Kubernetes API server for tests and `make kube`: an embedded etcd
+// and the stock kube-apiserver in one process, on loopback, built from Go modules only.
 //
-// It keeps everything under -dir. An empty directory gives an empty cluster.
-// Once /readyz answers, it writes <dir>/kubeconfig, whose context "admin" may do
-// anything, and prints its path on one line of standard output. The token file
-// <dir>/tokens.csv holds one line for each user: token,user,uid,"group,…";
-// lines that the caller puts there before the start are kept.
+// It keeps everything under -dir. An empty directory makes an empty cluster. Once /readyz answers,
+// it writes <dir>/kubeconfig, whose context "admin" may do anything, and prints that path on one
+// line of standard output. The token file <dir>/tokens.csv has one line for each user:
+// token,user,uid,"group,…"; lines that were there before the start are kept.
 //
-// It ends on SIGINT, on SIGTERM, and when its standard input reaches its end
-// if -with-parent is given, so that a test that dies does not leave it behind.
-// What etcd and the API server log is in <dir>/log.
+// It ends on SIGINT or SIGTERM. With -with-parent it also ends at the end of its standard input, so
+// that a test that dies does not leave it behind. etcd and the API server log to <dir>/log.
 package main
 
 import (
@@ -66,7 +63,7 @@ func main() {
 	if *withParent {
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
-			// The API server listens to signals alone, not to a context.
+			// The API server reacts only to signals, not to a context.
 			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
 		}()
 	}
@@ -80,9 +77,8 @@ func fail(to io.Writer, err error) {
 	os.Exit(1)
 }
 
-// divertStderr sends what is written to standard error into file, after what it
-// holds already, and returns the standard error that was: etcd, the API server
-// and their libraries write hundreds of lines at each start.
+// divertStderr appends standard error to file, and returns the original standard error: etcd, the
+// API server and their libraries write hundreds of lines at each start.
 func divertStderr(file string) (*os.File, error) {
 	log, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -143,7 +139,7 @@ func run(ctx context.Context, dir string, port, verbose int) error {
 		"--service-cluster-ip-range=10.0.0.0/24",
 		"--disable-admission-plugins=ServiceAccount",
 		"--endpoint-reconciler-type=none",
-		// Test load must not be queued behind the defaults for small clusters.
+		// The defaults for small clusters would queue the load of tests.
 		"--enable-priority-and-fairness=false",
 		"--max-requests-inflight=2000",
 		"--max-mutating-requests-inflight=1000",
@@ -169,10 +165,10 @@ func startEtcd(dir string) (clientURL string, closeFn func(), err error) {
 	cfg := embed.NewConfig()
 	cfg.Dir = dir
 	cfg.LogLevel = "error"
-	// The data is worth nothing after the test: do not wait for the disk.
+	// The data are worthless after the test: do not wait for the disk.
 	cfg.UnsafeNoFsync = true
 	cfg.QuotaBackendBytes = 4 << 30
-	// Not port 0: etcd's own gateway would dial it.
+	// Port 0 does not work: etcd's own gateway would dial it.
 	peer, err := freeURL()
 	if err != nil {
 		return "", nil, err
@@ -205,7 +201,7 @@ func freeURL() (url.URL, error) {
 	return url.URL{Scheme: "http", Host: "127.0.0.1:" + strconv.Itoa(port)}, err
 }
 
-// adminToken returns the token of user admin in file, adding a fresh one where there is none.
+// adminToken returns the token of user admin in file, and adds a new one if there is none.
 func adminToken(file string) (string, error) {
 	old, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -225,8 +221,8 @@ func adminToken(file string) (string, error) {
 	return token, os.WriteFile(file, []byte(text), 0o600)
 }
 
-// writeKey makes a key in file, unless it is there already, and lets also do what else needs it. It is
-// elliptic: to make the RSA keys that the API server would make takes it a fifth of its start.
+// writeKey creates a key in file, unless it exists, and passes it to also. It is elliptic: the RSA
+// keys that the API server would create take a fifth of its start.
 func writeKey(file string, also func(*ecdsa.PrivateKey) error) error {
 	if _, err := os.Stat(file); err == nil {
 		return nil
@@ -247,7 +243,8 @@ func writeKey(file string, also func(*ecdsa.PrivateKey) error) error {
 	return os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
 }
 
-// writeCertificate makes the certificate that the API server serves with, and its key, where it looks for them.
+// writeCertificate creates the API server's serving certificate and its key, at the paths where it
+// looks for them.
 func writeCertificate(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -278,11 +275,11 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// waitReady asks /readyz until it says ok, the server ends, or a minute has passed.
+// waitReady polls /readyz until it answers ok, the server ends, or a minute has passed.
 func waitReady(ctx context.Context, server, token string, done <-chan error) error {
 	client := &http.Client{
 		Timeout: 5 * time.Second,
-		// Only readiness is asked here; the kubeconfig verifies the certificate.
+		// This checks only readiness; the kubeconfig verifies the certificate.
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 	}
 	defer client.CloseIdleConnections()
@@ -312,7 +309,7 @@ func waitReady(ctx context.Context, server, token string, done <-chan error) err
 	}
 }
 
-// writeKubeconfig writes a kubeconfig for user admin; the file appears whole.
+// writeKubeconfig writes a kubeconfig for user admin, atomically.
 func writeKubeconfig(file, server, ca, token string) error {
 	text := fmt.Sprintf(`apiVersion: v1
 kind: Config

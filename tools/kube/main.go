@@ -1,6 +1,5 @@
-// Command kube starts a local API server with the CRDs of Gateways and
-// ours, to play with: `make kube`. Its data stays in the directory that it is
-// given. It ends on an interrupt.
+// Command kube starts a local API server to try things out, with the CRDs of Gateways and ours:
+// `make kube`. Its data stay in the directory that it is given. It ends on an interrupt.
 package main
 
 import (
@@ -70,8 +69,8 @@ It ends with ^C; its data stays in %[2]s.
 	return nil
 }
 
-// lock keeps others from dir until the function that it returns is called: two API servers over the same data would wait for
-// each other for ever.
+// lock locks dir until release is called: two API servers over the same data would wait for each
+// other forever.
 func lock(dir string) (release func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

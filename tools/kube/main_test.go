@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSecondOnTheSameData: it says so before it starts anything, and the data are free again after the first.
+// TestSecondOnTheSameData: a second server reports the conflict before it starts anything, and the
+// data are free again after the first ends.
 func TestSecondOnTheSameData(t *testing.T) {
 	dir := t.TempDir()
 	release, err := lock(dir)

@@ -1,5 +1,5 @@
-// Command messages prints every text of the product that users read, with its kind, file and line: metrics, log lines, Events,
-// the command line, errors, conditions. Tests are not read.
+// Command messages prints every text of the product that users read, with its kind, file and line:
+// metrics, log lines, Events, the command line, errors, conditions. It skips tests.
 package main
 
 import (
@@ -24,13 +24,13 @@ func main() {
 	}
 }
 
-// kind is a kind of texts: those with such a call or key around them, or in such a file.
+// kind is a kind of texts, identified by the call or key around them, or by their file.
 type kind struct {
 	name         string
 	around, file *regexp.Regexp
 }
 
-// kinds are all kinds. A text is of the first that matches.
+// kinds are all kinds. The first match counts.
 var kinds = []kind{
 	{"metric", regexp.MustCompile(`^(Help|describe)$`), never},
 	{"info", regexp.MustCompile(`^([iI]nfof?|tell)$`), never},
@@ -44,7 +44,7 @@ var kinds = []kind{
 
 var never = regexp.MustCompile(`^\b$`)
 
-// skipped are folders without texts of the product.
+// skipped matches folders without texts of the product.
 var skipped = regexp.MustCompile(`^(test|tools|bench|examples|docs|charts|records/recordstest|internal/[a-z]*test|\..+)$`)
 
 // list prints the texts of a module.
@@ -108,7 +108,7 @@ func (v visitor) isOf(k kind) bool {
 	return k.file.MatchString(v.path) || slices.ContainsFunc(v.around, k.around.MatchString)
 }
 
-// textOf returns the text of a string or of a sum of strings, with … for what is no string.
+// textOf returns the text of a string or a sum of strings, with … for other operands.
 func textOf(e ast.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -122,7 +122,7 @@ func textOf(e ast.Expr) (text string, ok bool) {
 	return "", false
 }
 
-// nameOf returns the last part of a name: Errorf of fmt.Errorf.
+// nameOf returns the last part of a name: Errorf for fmt.Errorf.
 func nameOf(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

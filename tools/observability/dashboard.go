@@ -16,12 +16,12 @@ type panel struct {
 	kind        string // timeseries, stat, table or state-timeline
 	title       string
 	description string // in plain words, with what to look for
-	unit        string // as Grafana calls it
+	unit        string // in Grafana's spelling
 	width       int    // of the 24 columns
 	queries     []query
-	// states are the words for values, and their colours; nil for figures.
+	// states are the words for values, with their colours; nil for numbers.
 	states []state
-	// red is the value from which on a figure is red; 0 for none. least is the one below which it is red as well.
+	// A number is red from red on, 0 for never, and below least.
 	red, least float64
 }
 
@@ -36,13 +36,13 @@ type state struct {
 	value, text, color string
 }
 
-// Each row of panels is this high, in Grafana's units of 30 pixels.
+// These are the heights of a row of panels, in Grafana's units of 30 pixels.
 const panelHeight, statHeight = 8, 4
 
 type object = map[string]any
 
-// dashboard returns the file. A panel's id is a hundred times the number of its row and its place in it: a panel
-// that comes into one row changes no id in another.
+// dashboard returns the file. A panel's id is a hundred times its row's number, plus its place in
+// the row: a new panel in one row changes no id in another.
 func dashboard() ([]byte, error) {
 	panels, y := []object{}, 0
 	for r, row := range rows {
@@ -85,10 +85,10 @@ func dashboard() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// source is the Prometheus server that whoever looks has chosen.
+// source is the Prometheus server that the viewer has chosen.
 func source() object { return object{"type": "prometheus", "uid": "${datasource}"} }
 
-// variables are what can be chosen above the panels.
+// variables are the choices above the panels.
 func variables() []object {
 	list := []object{{
 		"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus", "refresh": 1, "hide": 0, "regex": "",
@@ -109,7 +109,7 @@ func variables() []object {
 	return list
 }
 
-// draw returns a panel in Grafana's words.
+// draw returns a panel in Grafana's format.
 func (p panel) draw() object {
 	defaults := object{"unit": p.unit, "min": 0}
 	if p.states != nil {

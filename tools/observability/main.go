@@ -1,5 +1,6 @@
-// Command observability makes files of config/observability: the dashboard for Grafana of panels.go, and the rules of
-// rules.yaml as an object for the operator of Prometheus. `make observability` writes both.
+// Command observability writes files of config/observability: the Grafana dashboard of panels.go,
+// and the rules of rules.yaml as an object for the Prometheus operator. `make observability` runs
+// it.
 package main
 
 import (
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-// folder is where the files are, from the folder of the module.
+// folder is where the files are, relative to the module.
 const folder = "config/observability"
 
 func main() {
@@ -19,7 +20,7 @@ func main() {
 	}
 }
 
-// write writes the files below the folder of the module.
+// write writes the files of a module.
 func write(module string) error {
 	files, err := made(module)
 	if err != nil {
@@ -33,7 +34,7 @@ func write(module string) error {
 	return nil
 }
 
-// made returns what is made, by the names of the files.
+// made returns the contents of the files, by name.
 func made(module string) (map[string][]byte, error) {
 	board, err := dashboard()
 	if err != nil {
@@ -46,7 +47,7 @@ func made(module string) (map[string][]byte, error) {
 	return map[string][]byte{"dashboard.json": board, "prometheusrule.yaml": prometheusRule(string(rules))}, nil
 }
 
-// ruleHead is the beginning of the object, as far as the rules.
+// ruleHead is the start of the object, up to the rules.
 const ruleHead = `# The rules of rules.yaml for the operator of Prometheus. Made of it by make observability.
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule

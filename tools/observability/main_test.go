@@ -10,7 +10,8 @@ import (
 	grafana "github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
-// TestGrafana: Grafana's own types take the dashboard with every panel and query, and know every field of it.
+// TestGrafana checks that Grafana's own types accept the dashboard with every panel and query, and
+// know each of its fields.
 func TestGrafana(t *testing.T) {
 	plugins.RegisterDefaultPlugins()
 	text, err := dashboard()
@@ -35,7 +36,7 @@ func TestGrafana(t *testing.T) {
 			t.Errorf("no panel of Grafana's is a %q", p.Panel.Type)
 		}
 	}
-	// What they do not know is an error.
+	// An unknown field is an error.
 	for from, to := range map[string]string{`"gridPos"`: `"gridPosition"`, `"legendFormat"`: `"legend"`, `"colorMode"`: `"color"`} {
 		other := bytes.Replace(text, []byte(from), []byte(to), 1)
 		if err := new(grafana.Dashboard).UnmarshalJSONStrict(other); err == nil {
@@ -44,7 +45,7 @@ func TestGrafana(t *testing.T) {
 	}
 }
 
-// TestCurrent: the files are what this program makes.
+// TestCurrent checks that the files are what this program makes.
 func TestCurrent(t *testing.T) {
 	const module = "../.."
 	files, err := made(module)
@@ -65,7 +66,7 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-// TestWrite: what is written is what was made, and nothing without rules.
+// TestWrite checks that write writes what made returns, and nothing if there are no rules.
 func TestWrite(t *testing.T) {
 	module := t.TempDir()
 	if err := write(module); err == nil {

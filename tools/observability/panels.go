@@ -1,7 +1,8 @@
 package main
 
-// Every server exports everything. What is counted of queries is summed over the servers; what is true of a zone or a
-// cluster is the max over them, or the min where that is the worse; what is about one server has its name.
+// Every server exports everything. Counts of queries are summed over the servers. Facts about a
+// zone or a cluster are the max over them, or the min if that is the worse value. Facts about one
+// server have its name.
 
 var yesNo = []state{{"0", "no", "red"}, {"1", "yes", "green"}}
 
@@ -13,9 +14,10 @@ const (
 	clusters = servers + `, cluster=~"$cluster"`
 	failOpen = `class=~"down|drained-down|forced-down"`
 	plugin   = "coredns_kuadrant_"
-	// notifyFailures begins with the first failure, which is no increase: panels count it as the alert does.
+	// notifyFailures starts with the first failure, which is no increase: panels count it as the
+	// alert does.
 	notifyFailures = plugin + `notify_failures_total{` + servers + `}`
-	// ofPlugin leaves of CoreDNS's own metrics those of server blocks with the plugin.
+	// ofPlugin keeps only those of CoreDNS's metrics that belong to server blocks with the plugin.
 	ofPlugin = ` * on (namespace, job, instance, server, zone, view) group_left () coredns_plugin_enabled{name="kuadrant"}`
 )
 

@@ -1,6 +1,6 @@
-// Command reference writes docs/reference.md: the properties of the Corefile from the README and the tables of the
-// package page, the fields of objects from config/crd, the metrics from those that the plugin registers.
-// `make reference` calls it. It writes docs/api.md too, of the comments of the Go types.
+// Command reference writes docs/reference.md: the Corefile properties from the README and the
+// tables of package page, the fields of objects from config/crd, and the metrics that the plugin
+// registers. It also writes docs/api.md from the comments of Go types. `make reference` runs it.
 package main
 
 import (

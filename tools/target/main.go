@@ -1,9 +1,9 @@
-// Command target is HTTP servers to be checked, each of which can be switched off:
+// Command target runs HTTP servers as targets of checks, each of which can be switched off:
 //
 //	target 127.0.0.21:8081 127.0.0.22:8081
 //
-// A line with the number of one on standard input switches it off, and on again.
-// docs/health.md shows what to do with it.
+// A line with a server's number on standard input switches it off, and the next one on again.
+// docs/health.md shows how to use it.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run serves at the addresses until in ends.
+// run serves at the addresses until in reaches its end.
 func run(addresses []string, in io.Reader, out io.Writer) error {
 	targets := make([]*target, len(addresses))
 	for i, address := range addresses {
@@ -82,7 +82,7 @@ func (t *target) off() {
 	}
 }
 
-// toggle switches the server off, or on.
+// toggle switches the server off or on.
 func (t *target) toggle() error {
 	if t.server != nil {
 		t.off()

@@ -1,8 +1,9 @@
-// Command queries reads PromQL with Prometheus's own parser, and says what is named in it. Tests compare that
-// with what the servers export: see observability_test.go.
+// Command queries parses PromQL with Prometheus's own parser, and lists the names in it. Tests
+// compare those with what the servers export: see observability_test.go.
 //
-// On standard input it takes {"expressions": [...], "series": [...]}: expressions, and series as unit tests of rules write
-// them. On standard output it prints {"expressions": [...], "series": [...]}, an Expression and a Series for each.
+// Standard input is {"expressions": [...], "series": [...]}: expressions, and series as in unit
+// tests of rules. Standard output is {"expressions": [...], "series": [...]}, an Expression and a
+// Series for each.
 package main
 
 import (
@@ -16,29 +17,30 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// Expression is what one expression names.
+// Expression lists the names in one expression.
 type Expression struct {
 	Error     string     `json:"error,omitempty"` // why it cannot be parsed
 	Selectors []Selector `json:"selectors"`
 	Groupings []Grouping `json:"groupings"`
-	// Labels are those that the result has; null where they are those of the metric.
+	// Labels are those of the result; null if they are those of the metric.
 	Labels []string `json:"labels"`
 }
 
-// Selector is a metric with the matchers of its labels.
+// Selector is a metric with its label matchers.
 type Selector struct {
 	Metric   string    `json:"metric"`
 	Matchers []Matcher `json:"matchers"`
 }
 
-// Matcher is one of a selector, such as class=~"down|up".
+// Matcher is one label matcher, such as class=~"down|up".
 type Matcher struct {
 	Label string `json:"label"`
 	Type  string `json:"type"`
 	Value string `json:"value"`
 }
 
-// Grouping is the labels of one by, without, on, ignoring or group_left, and the metrics that they are labels of.
+// Grouping has the labels of one by, without, on, ignoring or group_left, and the metrics that have
+// these labels.
 type Grouping struct {
 	Labels  []string `json:"labels"`
 	Metrics []string `json:"metrics"`
@@ -91,7 +93,7 @@ func expression(p parser.Parser, text string) (e Expression) {
 			e.Groupings = append(e.Groupings, Grouping{n.Grouping, metrics(n.Expr)})
 		case *parser.BinaryExpr:
 			if m := n.VectorMatching; m != nil && len(m.MatchingLabels) > 0 {
-				// A label has to be there on both sides.
+				// Both sides must have the label.
 				e.Groupings = append(e.Groupings, Grouping{m.MatchingLabels, metrics(n.LHS)}, Grouping{m.MatchingLabels, metrics(n.RHS)})
 			}
 		}
@@ -123,7 +125,7 @@ func metrics(expr parser.Expr) (names []string) {
 	return names
 }
 
-// resultLabels returns the labels that the result of an expression has, nil if they are those of its metric.
+// resultLabels returns the labels of an expression's result; nil if they are those of its metric.
 func resultLabels(expr parser.Expr) []string {
 	switch e := expr.(type) {
 	case *parser.ParenExpr:

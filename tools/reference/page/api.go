@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// APIFile is where the page of the console's API is, from the folder of the module.
+// APIFile is the path of the page of the console's API, relative to the module.
 const APIFile = "docs/api.md"
 
 const apiHead = `<!-- make reference writes this file: of the comments of the Go types in console, inspect and records -->
@@ -29,7 +29,7 @@ says holds.
 
 `
 
-// answers are what the paths answer with, each a type with its package, and a list of these.
+// answers are the results of the paths, each a type with its package, and a list of these.
 var answers = []struct {
 	path, of string
 	list     bool
@@ -46,7 +46,7 @@ var answers = []struct {
 	{"any, where something is wrong", "console.Failure", false},
 }
 
-// MakeAPI makes the page of the API of the module in a folder.
+// MakeAPI returns the page of the API of the module in a folder.
 func MakeAPI(module string) ([]byte, error) {
 	d := &apiDoc{types: make(map[string]*ast.TypeSpec), docs: make(map[string]string), words: make(map[string][]string)}
 	for _, room := range []string{"internal/console", "internal/inspect", "records", "records/pool", "records/status"} {
@@ -69,7 +69,7 @@ func MakeAPI(module string) ([]byte, error) {
 	}
 	d.b.WriteString("\n")
 	var faults []error
-	for i := 0; i < len(d.queue); i++ { // it grows meanwhile
+	for i := 0; i < len(d.queue); i++ { // the queue grows in the loop
 		faults = append(faults, d.write(d.queue[i]))
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -78,14 +78,15 @@ func MakeAPI(module string) ([]byte, error) {
 	return []byte(strings.TrimRight(d.b.String(), "\n") + "\n"), nil
 }
 
-// apiDoc is the page while it is made.
+// apiDoc is the page in the making.
 type apiDoc struct {
 	b strings.Builder
-	// types and docs are those of all types, and words the values of string constants, by type: package.Name.
+	// types and docs are those of all types, and words the values of string constants, by type:
+	// package.Name.
 	types map[string]*ast.TypeSpec
 	docs  map[string]string
 	words map[string][]string
-	// queue are the types that have a list, in their order.
+	// queue has the types that get a list, in order.
 	queue []string
 }
 
@@ -135,7 +136,7 @@ func (d *apiDoc) readDecl(room string, g *ast.GenDecl) {
 
 func oneLine(c *ast.CommentGroup) string { return strings.Join(strings.Fields(c.Text()), " ") }
 
-// link returns a link to the list of a type, which there will be.
+// link returns a link to the list of a type, and queues the list.
 func (d *apiDoc) link(of string) string {
 	if !slices.Contains(d.queue, of) {
 		d.queue = append(d.queue, of)
@@ -164,7 +165,7 @@ func (d *apiDoc) write(of string) error {
 		if r.what == "" {
 			faults = append(faults, fmt.Errorf("%s.%s has no comment", of, r.field))
 		}
-		n, kinds := 1, []string{r.kind} // fields that one sentence is about share an item
+		n, kinds := 1, []string{r.kind} // fields that share a sentence share an item
 		for n < len(rows) && rows[n].what == r.what {
 			r.name += ", " + rows[n].name
 			if kinds = append(kinds, rows[n].kind); !slices.Contains(kinds[:n], rows[n].kind) {
@@ -185,8 +186,8 @@ func (d *apiDoc) write(of string) error {
 	return errors.Join(faults...)
 }
 
-// fieldRow is one field of a type: name is as in JSON, and names are those of all fields of the struct. It may be a type whose fields
-// the struct has too, without names.
+// fieldRow is one field of a type: name is its JSON name, and names are those of all fields of the
+// struct. Without names, it is an embedded type.
 type fieldRow struct {
 	field, name, kind, what string
 	names                   map[string]string
@@ -221,7 +222,7 @@ func (d *apiDoc) rows(room, name string) (all []fieldRow, err error) {
 			continue
 		}
 		if f.Tag == nil {
-			continue // it is not exported
+			continue // unexported
 		}
 		tag, _ := strconv.Unquote(f.Tag.Value)
 		key, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
@@ -236,7 +237,7 @@ func (d *apiDoc) rows(room, name string) (all []fieldRow, err error) {
 	return all, nil
 }
 
-// typeIn returns the package and the name of a type.
+// typeIn returns the package and name of a type.
 func typeIn(room string, t ast.Expr) (string, string) {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -249,7 +250,7 @@ func typeIn(room string, t ast.Expr) (string, string) {
 	return "", ""
 }
 
-// kind returns a type in words.
+// kind describes a type in words.
 func (d *apiDoc) kind(room string, t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.ArrayType:
@@ -282,8 +283,9 @@ func (d *apiDoc) kind(room string, t ast.Expr) string {
 	return d.kind(in, d.types[of].Type)
 }
 
-// partAbout returns the part of a comment that is about a field: from where a sentence, or a part of one, begins with it to where one
-// begins with another. Where none does, those parts that name the field.
+// partAbout returns the part of a comment about a field: from where a sentence or clause begins
+// with its name to where one begins with another field's name. If none begins with it, it returns
+// the parts that name the field.
 func partAbout(comment, field string, fields []string) string {
 	type start struct {
 		at    int
@@ -317,7 +319,7 @@ func partAbout(comment, field string, fields []string) string {
 	return strings.Join(own, ". ")
 }
 
-// afterNames returns a comment without the names of the fields that it begins with, as these stand beside it.
+// afterNames removes the field names at the start of a comment: the page shows them next to it.
 func afterNames(comment string, names map[string]string) string {
 	if len(names) == 0 {
 		return comment
@@ -326,10 +328,10 @@ func afterNames(comment string, names map[string]string) string {
 	return regexp.MustCompile(`^`+field+`(?:(?:, | and )`+field+`)* (?:(?:is|are|says?|reports(?: whether)?) )?`).ReplaceAllString(comment, "")
 }
 
-// qualified is a field of another type, or a type of another package, as comments name it.
+// qualified matches a field of another type, or a type of another package, as comments name it.
 var qualified = regexp.MustCompile(`\b(?:[A-Za-z]+\.)?([A-Z][A-Za-z]+)\.([A-Z][A-Za-z]+)\b`)
 
-// inJSON returns a comment with the names that fields have in JSON.
+// inJSON replaces Go field names in a comment with their JSON names.
 func inJSON(comment string, names map[string]string) string {
 	comment = qualified.ReplaceAllStringFunc(comment, func(s string) string {
 		last := s[strings.LastIndexByte(s, '.')+1:]
@@ -346,7 +348,7 @@ func inJSON(comment string, names map[string]string) string {
 	return plain(inWords.Replace(strings.ReplaceAll(strings.Join(parts, "`"), "\x00", "`")))
 }
 
-// inWords has other words for what only Go has.
+// inWords replaces words that make sense only in Go.
 var inWords = strings.NewReplacer("nil for", "missing for", "nil where", "missing where", "it is not valid where", "empty where", "MaxPage", "1000")
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

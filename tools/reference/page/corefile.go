@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Syntax is the line of one property in the README: its name, and what stands behind it.
+// Syntax is the line of one property in the README: its name and its arguments.
 type Syntax struct{ Name, Args string }
 
-// Line is the syntax as it is written.
+// Line returns the syntax as written.
 func (s Syntax) Line() string { return strings.TrimSpace(s.Name + " " + s.Args) }
 
 var syntaxBlock = regexp.MustCompile(`(?s)kuadrant \[ZONES\.\.\.\] \{\n(.*?)\n\}`)
 
-// Syntaxes returns the properties in the order of the README's syntax. Those of a property's own block have its name, a
-// dot and their own one.
+// Syntaxes returns the properties in the order of the README's syntax. A property in an inner block
+// has the name of the outer property, a dot, and its own name.
 func Syntaxes(readme string) (all []Syntax, err error) {
 	block := syntaxBlock.FindStringSubmatch(readme)
 	if block == nil {
@@ -38,14 +38,14 @@ func Syntaxes(readme string) (all []Syntax, err error) {
 	return all, nil
 }
 
-// scopes are the paragraphs of the README that lists of properties follow, and the headings here.
+// scopes are the README's paragraphs before lists of properties, and their headings on the page.
 var scopes = []struct{ paragraph, heading string }{
 	{"\nFor the whole process;", "For the whole process, in one server block or the same in each:"},
 	{"\nFor each zone;", "For each zone, the same wherever it is named:"},
 	{"\nFor each server block:", "For each server block:"},
 }
 
-// scopeOf returns which of the scopes the README describes a property in: the one that names it first.
+// scopeOf returns the scope of a property: the first in the README that names it.
 func scopeOf(readme, name string) (int, error) {
 	name, _, _ = strings.Cut(name, ".")
 	named := regexp.MustCompile("`" + regexp.QuoteMeta(name) + "[` ]")

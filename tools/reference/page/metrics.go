@@ -14,12 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// prefix is that of the plugin's metrics.
+// prefix is the prefix of the plugin's metrics.
 const prefix = "coredns_kuadrant_"
 
 var description = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", help: ("(?:[^"\\]|\\.)*"), .*variableLabels: \{([^}]*)\}\}$`)
 
-// metrics writes what this process has registered.
+// metrics writes the metrics that this process has registered.
 func metrics(b *strings.Builder, module, _ string) error {
 	types, err := metricTypes(module)
 	if err != nil {
@@ -63,7 +63,7 @@ func metrics(b *strings.Builder, module, _ string) error {
 	return nil
 }
 
-// metricsHead is what stands above the table, with code between single quotes.
+// metricsHead is the text above the table, with code in single quotes.
 const metricsHead = `## Metrics
 
 Of a chosen answer, 'geo' is the continent or country of the member, 'US-*' for subdivisions, 'ASN'
@@ -73,7 +73,7 @@ on nothing better was left.
 
 `
 
-// labelsOf returns labels in braces, and nothing of none: they come with commas, or with spaces.
+// labelsOf returns labels in braces, or "" for none; text separates them with commas or spaces.
 func labelsOf(text string) string {
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) == 0 {
@@ -82,7 +82,8 @@ func labelsOf(text string) string {
 	return "{" + strings.Join(names, ",") + "}"
 }
 
-// metricTypes returns the types of the metrics by their names without the prefix: what the root of the module and the engine make them with.
+// metricTypes returns the types of the metrics by their names without the prefix, as the root and
+// the engine declare them.
 func metricTypes(module string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(module, "*.go"))
 	if err != nil {
@@ -124,7 +125,7 @@ func metricTypes(module string) (map[string]string, error) {
 	return types, nil
 }
 
-// nameIn returns the field Name of the options of a metric.
+// nameIn returns the field Name of a metric's options.
 func nameIn(options ast.Expr) string {
 	lit, ok := options.(*ast.CompositeLit)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// crd is what the page needs of a CustomResourceDefinition.
+// crd is the part of a CustomResourceDefinition that the page needs.
 type crd struct {
 	Spec struct {
 		Group string
@@ -25,7 +25,7 @@ type crd struct {
 	}
 }
 
-// schema is that of one field.
+// schema is the schema of one field.
 type schema struct {
 	Type, Description, Format string
 	Properties                map[string]schema
@@ -69,11 +69,11 @@ func objects(b *strings.Builder, module, _ string) error {
 	return nil
 }
 
-// place is where a field has its row: the kind, and the field that it lies in.
+// place is where a field has its row: the kind, and the field around it.
 type place struct{ kind, parent string }
 
-// write writes one kind: items that all versions have, and for others which one has them. Fields that another place has told of
-// share a row that leads there.
+// write writes one kind. Versions share items for common fields; other items name their version.
+// Fields that another place describes share a row that links there.
 func (c *crd) write(b *strings.Builder, told map[field]place) error {
 	var names []string
 	var rows []field
@@ -94,7 +94,7 @@ func (c *crd) write(b *strings.Builder, told map[field]place) error {
 	if len(rows) == 0 {
 		return fmt.Errorf("%s has no fields", c.Spec.Names.Kind)
 	}
-	// The rows of a field beside each other, in the order in which it is first seen.
+	// Rows of the same field stand together, in the order of first appearance.
 	order := make(map[string]int)
 	for _, f := range rows {
 		if _, ok := order[f.path]; !ok {
@@ -124,8 +124,8 @@ func (c *crd) write(b *strings.Builder, told map[field]place) error {
 	return nil
 }
 
-// share finds the fields whose rows another place has, with that place, and groups them by both places. Where a field of another
-// name has the same fields, there have to be three.
+// share finds the fields that another place describes, with that place, and groups them by both
+// places. If the other field has a different name, at least three fields must agree.
 func share(kind string, rows []field, told map[field]place) (shared map[string]place, groups map[[2]place][]string) {
 	elsewhere, count := make(map[string]place), make(map[[2]place]int)
 	for _, f := range rows {
@@ -134,7 +134,7 @@ func share(kind string, rows []field, told map[field]place) (shared map[string]p
 		switch first, ok := told[leaf]; {
 		case !ok:
 			told[leaf] = at
-		case first != at && at.parent != "": // a row of one version is no other place
+		case first != at && at.parent != "": // a row of another version is not another place
 			elsewhere[f.path] = first
 			count[[2]place{at, first}]++
 		}
@@ -155,7 +155,7 @@ func share(kind string, rows []field, told map[field]place) (shared map[string]p
 	return shared, groups
 }
 
-// link leads to a place from the table of a kind.
+// link returns a link to a place from the table of a kind.
 func (p place) link(from string) string {
 	if p.kind == from {
 		return "as in " + code(p.parent)
@@ -163,7 +163,7 @@ func (p place) link(from string) string {
 	return "as in " + code(p.parent) + " of [" + p.kind + "](#" + strings.ToLower(p.kind) + ")"
 }
 
-// text returns what stands behind the name of a field.
+// text returns the text after a field's name.
 func (f field) text() string {
 	var parts []string
 	if f.kind != "string" && f.kind != "object" {
@@ -184,16 +184,15 @@ func (f field) text() string {
 	return text
 }
 
-// split returns the path of the field that a field lies in, and its own name.
+// split returns the path of the field around a field, and the field's own name.
 func (f field) split() (parent, name string) {
 	at := strings.LastIndex(f.path, ".")
 	return f.path[:max(at, 0)], f.path[at+1:]
 }
 
-// last returns the last part of a path.
 func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
-// fields returns the rows of what lies in an object.
+// fields returns the rows of an object's fields.
 func (s *schema) fields(prefix string) (all []field) {
 	names := make([]string, 0, len(s.Properties))
 	for name := range s.Properties {
@@ -219,7 +218,7 @@ func (s *schema) fields(prefix string) (all []field) {
 	return all
 }
 
-// inner returns the schema whose fields get rows of their own, and what is put behind the field's name.
+// inner returns the schema whose fields get rows of their own, and the suffix of the field's name.
 func (s *schema) inner() (*schema, string) {
 	switch {
 	case s.selector() || s.condition():
@@ -235,7 +234,8 @@ func (s *schema) inner() (*schema, string) {
 	return s, ""
 }
 
-// selector reports whether it is a selector of labels, and condition whether it is a condition, as all of Kubernetes has them.
+// selector reports whether the schema is a label selector, and condition whether it is a Kubernetes
+// condition.
 func (s *schema) selector() bool {
 	_, labels := s.Properties["matchLabels"]
 	return labels && len(s.Properties) == 2
@@ -246,7 +246,7 @@ func (s *schema) condition() bool {
 	return when
 }
 
-// kind returns the type in words.
+// kind describes the type in words.
 func (s *schema) kind() string {
 	switch {
 	case s.selector():
@@ -265,13 +265,14 @@ func (s *schema) kind() string {
 	return s.Type
 }
 
-// A description says at its end, or in its middle, what counts where the field is missing.
+// These match what a description says, at its end or in its middle, about a missing field.
 var (
 	defaultAtEnd = regexp.MustCompile(`; ([^;.]*(?:\.[^;. ]+)*) (?:if it is (?:0 or )?(?:not set|empty)|without it)((?:, and [^.]*)?)\.`)
 	defaultFirst = regexp.MustCompile(` is (\S+) if it is not set\.`)
 )
 
-// A description, and a message of a rule, begin with the name of the field or its type, which stands beside it already.
+// These match the field's or type's name at the start of a description or a rule's message: the
+// page shows it already.
 var (
 	ownName = regexp.MustCompile(`^(?:[a-z][A-Za-z]*|[A-Z][A-Za-z]+) (?:(?:is|are|reports|says?) |((?:gives|has|makes|means|names|selects|tells) ))`)
 	mustBe  = regexp.MustCompile(`^[A-Za-z]+(?: threshold)? must be `)
@@ -299,7 +300,8 @@ func (s *schema) field(path string, required bool) field {
 	return f
 }
 
-// bounds returns what an API server refuses, in words; patterns, which say the same as the rest, and lengths of texts are left out.
+// bounds describes what an API server refuses. It leaves out patterns, which repeat the rest, and
+// lengths of texts.
 func (s *schema) bounds() string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }

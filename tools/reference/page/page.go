@@ -1,5 +1,6 @@
-// Package page makes docs/reference.md. It imports nothing of the plugin, so that tests of the plugin's own package can
-// compare the file with what would be made; the metrics are those of the process that it runs in.
+// Package page makes docs/reference.md. It imports nothing of the plugin, so that tests in the
+// plugin's own package can compare the file with what it would make. The metrics are those of the
+// process that it runs in.
 package page
 
 import (
@@ -10,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// File is where the page is, from the folder of the module.
+// File is the path of the page, relative to the module.
 const File = "docs/reference.md"
 
 const head = `<!-- make reference writes this file: of README.md, config/crd, the code, and the tables of tools/reference/page -->
@@ -24,7 +25,7 @@ Each setting, field, label and metric, with its default and bounds. Elsewhere:
 
 `
 
-// Make makes the page of the module in a folder.
+// Make returns the page of the module in a folder.
 func Make(module string) ([]byte, error) {
 	readme, err := os.ReadFile(filepath.Join(module, "README.md"))
 	if err != nil {
@@ -48,18 +49,18 @@ func Make(module string) ([]byte, error) {
 	return []byte(strings.TrimRight(b.String(), "\n") + "\n"), nil
 }
 
-// row writes a row of a table.
+// row writes a table row.
 func row(b *strings.Builder, cells ...string) {
 	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// table writes the head of a table.
+// table writes a table's head.
 func table(b *strings.Builder, columns ...string) {
 	row(b, columns...)
 	b.WriteString("|" + strings.Repeat("---|", len(columns)) + "\n")
 }
 
-// item writes an item of a list, in lines of 100 columns.
+// item writes a list item, in lines of 100 columns.
 func item(b *strings.Builder, text string) {
 	at := 1
 	b.WriteString("*")
@@ -75,7 +76,7 @@ func item(b *strings.Builder, text string) {
 	b.WriteString("\n")
 }
 
-// brackets returns a text in brackets behind a space, and nothing of an empty one.
+// brackets returns text in brackets after a space, or "" for no text.
 func brackets(text string) string {
 	if text == "" {
 		return ""
@@ -83,10 +84,10 @@ func brackets(text string) string {
 	return " (" + text + ")"
 }
 
-// code returns a text as code in a cell.
+// code returns a text as code for a table cell.
 func code(text string) string { return "`" + strings.ReplaceAll(text, "|", `\|`) + "`" }
 
-// plain returns a text that may hold signs of the markup as words in a cell. What stands between backquotes stays code.
+// plain escapes markup in a text for a table cell, except between backquotes.
 func plain(text string) string {
 	parts := strings.Split(text, "`")
 	for i, part := range parts {

@@ -7,7 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFields: the row of a field has its type, default and bounds in words, from the schema and the description.
+// TestFields checks that a field's row has its type, default and bounds in words, from the schema
+// and the description.
 func TestFields(t *testing.T) {
 	const text = `
 required: [spec]
@@ -52,7 +53,8 @@ spec.x|any||so|
 	}
 }
 
-// TestSyntaxes: the README's lines are read with those of inner blocks, and what nobody describes is an error.
+// TestSyntaxes checks that lines of inner blocks are read too, and that an undescribed property is
+// an error.
 func TestSyntaxes(t *testing.T) {
 	const readme = "kuadrant [ZONES...] {\n    cluster NAME {\n        namespaces NS...\n    }\n    ttl A [B]\n}\n" +
 		"\nFor the whole process; all:\n\n* `cluster` is one.\n\nFor each zone; all:\n\n* `ttl` is another.\n"

@@ -1,11 +1,12 @@
 package page
 
-// Property is what the page says of a property, beside its syntax. A test of the plugin's own package tries the defaults and bounds.
+// Property is what the page says about a property besides its syntax. A test in the plugin's own
+// package checks the defaults and bounds.
 type Property struct{ What, Default, Bounds, More string }
 
 const notWithThis = "not with `manifests`"
 
-// Properties is by the names that Syntaxes has.
+// Properties are by the names that Syntaxes returns.
 var Properties = map[string]Property{
 	"kubeconfig":         {"the API server to read", "the pod's account, else `KUBECONFIG`", notWithThis, ""},
 	"cluster":            {"one more cluster; may be repeated", "none", "up to 253 of a-z, 0-9, -, and not `local`; " + notWithThis, "[clusters.md](clusters.md)"},

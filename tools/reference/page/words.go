@@ -2,11 +2,10 @@ package page
 
 import "strings"
 
-// Word is a label, an annotation, or another word with a group in front, that is read or written. A test of the plugin's own
-// package compares the table with the code.
+// Word is a label, an annotation, or another name with a group prefix that the product reads or
+// writes. A test in the plugin's own package compares the table with the code.
 type Word struct{ Name, Is, What, More string }
 
-// Words are all of them.
 var Words = []Word{
 	{"kuadrant.io/health-override", "annotation of Gateways, DNSPolicies", "`up`, `down` or `drain`, before checks", "[health.md](health.md#manual-overrides)"},
 	{"kuadrant.io/geo-fallback", "annotation of DNSPolicies", "`any` (default), `default` or `none`: how far answers leave the client's geography", "[rule 4.6](rules.md#4-health)"},
