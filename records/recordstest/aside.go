@@ -5,15 +5,16 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// aside is a structure that is compiled beside the steps that go on under the one before (see records.CompileLeaves).
+// aside is a structure that is compiled while steps continue under the one before (see
+// records.CompileLeaves).
 type aside struct {
 	base  *records.Snapshot
-	left  int         // how many steps it takes yet
+	left  int         // steps until it is done
 	since api.Objects // what has changed since it began
 }
 
-// compile compiles what the world has become, a new structure at once or, at times with Aside, beside three other steps. whole is the same from
-// nothing.
+// compile compiles the current world: a new structure at once or, sometimes with Aside, during
+// three other steps. whole is the same, compiled from nothing.
 func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 	before := w.Snapshot
 	switch {
@@ -41,7 +42,7 @@ func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 	return snap, records.Compile(nil, snap.Objects(), opt, w.Now)
 }
 
-// begin has what a snapshot is behind with compiled aside.
+// begin starts to compile the structure that a snapshot is behind with.
 func (w *World) begin(snap *records.Snapshot) {
 	in := snap.Input()
 	w.aside = &aside{base: records.Compile(snap, in, w.Options, w.Now), left: 3, since: in.Unchanged()}

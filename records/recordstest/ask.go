@@ -16,14 +16,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Question is one line of a section ask: NAME TYPE [from=ADDRESS] [ecs=CIDR] [do] [times=N].
+// Question is one line of an ask section: NAME TYPE [from=ADDRESS] [ecs=CIDR] [do] [times=N].
 type Question struct {
 	Msg   *dns.Msg
 	From  string
 	Times int
 }
 
-// ParseQuestion reads what stands behind the > of a line.
+// ParseQuestion parses the text after the > of a line.
 func ParseQuestion(text string) (q Question, err error) {
 	words := strings.Fields(text)
 	if len(words) < 2 {
@@ -65,11 +65,11 @@ func ParseQuestion(text string) (q Question, err error) {
 	return q, nil
 }
 
-// Serials shows a zone's serials by the order in which they were seen: they start with a date, and what changes at once may be published
-// in several versions.
+// Serials shows a zone's serials by the order in which they were seen: they start with a date, and
+// simultaneous changes may be published in several versions.
 type Serials map[string][]uint32
 
-// Format writes a reply down as dig does, without classes.
+// Format formats a reply as dig does, without classes.
 func (s Serials) Format(m *dns.Msg) []string {
 	head := dns.RcodeToString[m.Rcode]
 	if m.Authoritative {
@@ -111,7 +111,7 @@ func (s Serials) record(rr dns.RR) string {
 		case i >= 0:
 			c.Serial = uint32(i)
 		case len(seen) > 0 && int32(c.Serial-seen[len(seen)-1]) < 0:
-			c.Serial -= seen[len(seen)-1] // it has gone back, which no expectation has
+			c.Serial -= seen[len(seen)-1] // it went back, which no expectation has
 		default:
 			s[c.Hdr.Name] = append(seen, c.Serial)
 			c.Serial = uint32(len(seen))
@@ -121,7 +121,7 @@ func (s Serials) record(rr dns.RR) string {
 	return strings.Join(slices.Delete(strings.Fields(rr.String()), 2, 3), " ")
 }
 
-// Shares asks many times and shows what part of the answers each one is, to 5 %.
+// Shares asks many times, and shows each answer's share, to 5 %.
 func Shares(times int, ask func() *dns.Msg) (lines []string) {
 	counts := make(map[string]int)
 	for range times {
@@ -139,7 +139,8 @@ func Shares(times int, ask func() *dns.Msg) (lines []string) {
 	return lines
 }
 
-// Network finds clients by the second octet of 10.x: 1 is Ireland, 2 California, 3 Asia, 4 the network AS64500 in Ireland.
+// Network locates clients by the second octet of 10.x: 1 is Ireland, 2 California, 3 Asia, 4 the
+// network AS64500 in Ireland.
 var Network = func() geo.Locator {
 	nets, err := geo.ParseNets("nets", strings.NewReader("10.1.0.0/16 IE\n10.2.0.0/16 US-CA\n10.3.0.0/16 GEO-AS\n10.4.0.0/16 AS64500\n"))
 	if err != nil {
@@ -148,7 +149,8 @@ var Network = func() geo.Locator {
 	return nets
 }()
 
-// Reply answers a question from a snapshot in the way of a server of some zones: nil where they do not hold the name.
+// Reply answers a question from a snapshot as a server of some zones does; nil if they do not hold
+// the name.
 func Reply(s *records.Snapshot, zones []string, m *dns.Msg, from string, locator geo.Locator, random uint64) *dns.Msg {
 	name := strings.ToLower(m.Question[0].Name)
 	z := s.ZoneOf(name, m.Question[0].Qtype)
@@ -194,7 +196,8 @@ func Reply(s *records.Snapshot, zones []string, m *dns.Msg, from string, locator
 	return r
 }
 
-// Ask asks the newest snapshot one question, in the form of a section ask, and returns what is seen, a record a line.
+// Ask asks the newest snapshot one question, in the form of an ask section, and returns the answer,
+// a record a line.
 func (w *World) Ask(t testing.TB, question string) string {
 	t.Helper()
 	q, err := ParseQuestion(question)

@@ -19,20 +19,21 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// askedTypes are asked of every name.
+// askedTypes are queried at every name.
 var askedTypes = []uint16{
 	dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeANY, dns.TypeNS, dns.TypeSOA, dns.TypeTXT, dns.TypeDS,
 	dns.TypeMX, 65280,
 }
 
-// clients are asked for in turn.
+// clients take turns as the source of queries.
 var clients = []netip.Addr{
 	netip.MustParseAddr("10.1.0.7"), netip.MustParseAddr("10.2.0.7"), netip.MustParseAddr("192.0.2.77"),
 	netip.MustParseAddr("10.4.0.7"),
 }
 
-// Step compiles what the world has become, and checks that it is what comes from nothing, that what is said to have
-// changed has, and what holds for every answer. It fails the test with a short way to the same.
+// Step compiles the current world. It checks that the result equals a compile from nothing, that
+// changes are reported, and that every answer keeps the invariants. If not, it fails the test with
+// a short way to the same problem.
 func (w *World) Step(t testing.TB) *records.Snapshot {
 	t.Helper()
 	w.log = append(w.log, "step")
@@ -44,7 +45,7 @@ func (w *World) Step(t testing.TB) *records.Snapshot {
 
 func (w *World) step() (problems []string) {
 	in, before, whole := w.Objects(), w.Snapshot, w.Whole
-	if w.steps++; before != nil && w.steps%4 == 0 && !before.Behind() && w.outcomes == nil { // whose cells it would change
+	if w.steps++; before != nil && w.steps%4 == 0 && !before.Behind() && w.outcomes == nil { // else it would change their cells
 		problems = branch(before, in, w.Options, w.Now)
 	}
 	w.Snapshot, w.Whole = w.compile(in)
@@ -66,14 +67,14 @@ func (w *World) step() (problems []string) {
 	return problems
 }
 
-// generation is what a zone has been transferred as.
+// generation is a version of a zone as transferred.
 type generation struct {
 	soa     string
 	content map[string]int
 }
 
-// publish notes what a zone is transferred as, and checks that one serial never means two things, and that the journal leads here from
-// each generation that it knows (RFC 1995 §4).
+// publish records a zone's transfer. It checks that a serial never has two contents, and that the
+// journal leads here from each generation that it knows (RFC 1995 §4).
 func (w *World) publish(z *records.Zone) (problems []string) {
 	if z = z.PublishedVersion(); z == nil {
 		return nil
@@ -114,13 +115,14 @@ func (w *World) publish(z *records.Zone) (problems []string) {
 	return problems
 }
 
-// branch compiles what might be, one of the changes and no more of that object, as previews and the guard do (rule 8.5): it is what
-// comes from nothing, and Step sees nothing of it.
+// branch compiles one possible change without the other changes of that object, as previews and the
+// guard do (rule 8.5). It checks that the result equals a compile from nothing, and does not affect
+// Step.
 func branch(before *records.Snapshot, in api.Objects, opt *records.Options, now time.Time) (problems []string) {
 	in.Clusters = slices.Clone(in.Clusters)
 	for i, c := range in.Clusters {
 		less := *c
-		changed := slices.SortedFunc(slices.Values(c.Changed), func(a, b api.Ref) int { // the same each time
+		changed := slices.SortedFunc(slices.Values(c.Changed), func(a, b api.Ref) int { // the same order each time
 			return cmp.Or(cmp.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 		})
 		for _, ref := range changed[:min(1, len(changed))] {
@@ -129,7 +131,7 @@ func branch(before *records.Snapshot, in api.Objects, opt *records.Options, now 
 		in.Clusters[i] = &less
 	}
 	tried, fresh := records.Compile(before, in, opt, now), records.Compile(nil, in, opt, now)
-	for key, target := range fresh.Checks().All() { // a check with new terms alone begins with what was known (rule 4.7)
+	for key, target := range fresh.Checks().All() { // a check that differs only in its terms starts with the known state (rule 4.7)
 		if known, ok := tried.Checks().Get(key); ok && known.Cell.Load().Known() {
 			target.Cell.Set(known.Cell.Load().Found())
 		}
@@ -140,11 +142,11 @@ func branch(before *records.Snapshot, in api.Objects, opt *records.Options, now 
 	return problems
 }
 
-// maxReplays bounds how long reduced looks.
+// maxReplays bounds the replays of reduced.
 const maxReplays = 300
 
-// reduced returns the log without what is not needed for it to end in a problem, as far as it can be found: parts are left out, smaller
-// and smaller ones.
+// reduced returns the log without the lines that the problem does not need, as far as it can find
+// them: it leaves out smaller and smaller parts.
 func (w *World) reduced() []string {
 	log, replays := w.log, 0
 	for size := len(log) / 2; size > 0 && replays < maxReplays; size /= 2 {
@@ -159,7 +161,7 @@ func (w *World) reduced() []string {
 	return log
 }
 
-// fails reports whether a log ends in a problem, under the options of w.
+// fails reports whether a log leads to a problem under w's options.
 func (w *World) fails(log []string) bool {
 	again := &World{Options: w.Options, Now: w.Now, Aside: w.Aside, found: make(map[string]health.State)}
 	for _, text := range log {
@@ -178,7 +180,8 @@ func (w *World) fails(log []string) bool {
 	return false
 }
 
-// remember has the checks of both snapshots know what those of the world have found: targets of other terms take it over (rule 4.7).
+// remember gives the checks of both snapshots the world's results: targets with other terms inherit
+// them (rule 4.7).
 func (w *World) remember() {
 	for key, target := range w.Snapshot.Checks().All() {
 		if word := target.Cell.Load(); word.Known() && w.outcomes[key] == nil {
@@ -204,7 +207,8 @@ func (w *World) remember() {
 	}
 }
 
-// Names returns the names of a snapshot, what is between them and their zones, and some that are not there.
+// Names returns the names of a snapshot, the names between them and their zones, and some that do
+// not exist.
 func Names(s *records.Snapshot) []string {
 	names := make(map[string]bool)
 	for name := range s.Differing(new(records.Snapshot)) {
@@ -218,7 +222,7 @@ func Names(s *records.Snapshot) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Facts is all that a snapshot says, but for what depends on the way to it: serials.
+// Facts returns everything that a snapshot says, except what depends on its history: serials.
 func Facts(s *records.Snapshot) map[string]string {
 	f := make(map[string]string)
 	for _, z := range s.Zones() {
@@ -273,7 +277,7 @@ func Facts(s *records.Snapshot) map[string]string {
 		f["probe "+p.Cluster+" "+p.Name] = why
 	}
 	for group := range s.Groups() {
-		if has := maps.Collect(s.Owners(group)); len(has) > 0 { // a group may be there for a vacancy alone
+		if has := maps.Collect(s.Owners(group)); len(has) > 0 { // a group may exist only for a vacancy
 			f["holdings "+group] = text(has)
 		}
 		for host, open := range s.Hosts(group) {
@@ -297,7 +301,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// sorted writes down what comes in no order.
+// sorted formats an unordered sequence.
 func sorted[T any](all iter.Seq[T]) string {
 	var lines []string
 	for v := range all {
@@ -313,7 +317,7 @@ func verdict(s *records.Snapshot, cluster string, ref api.Ref) string {
 		return ""
 	}
 	said := *v
-	said.Kept.Serial = 0 // it depends on the way
+	said.Kept.Serial = 0 // it depends on the history
 	return fmt.Sprintf("%+v", said)
 }
 
@@ -330,7 +334,7 @@ func answer(a *records.Answer) string {
 	return fmt.Sprintln(a.Referral, a.Unlisted, a.Scope, a.Located, a.Owner(), a.Member(), a.Geo, a.GeoClass, a.Class) + sections(a)
 }
 
-// sections writes down the message of an answer.
+// sections formats the message of an answer.
 func sections(a *records.Answer) string {
 	var b strings.Builder
 	b.WriteString(dns.RcodeToString[a.Rcode])
@@ -346,7 +350,7 @@ func sections(a *records.Answer) string {
 	return b.String()
 }
 
-// difference says which facts differ.
+// difference lists the facts that differ.
 func difference(step, nothing map[string]string) (all []string) {
 	for key, a := range step {
 		if b, ok := nothing[key]; !ok || a != b {
@@ -362,7 +366,7 @@ func difference(step, nothing map[string]string) (all []string) {
 	return all
 }
 
-// content returns what a transfer has of a zone, each record with its number.
+// content returns the records of a zone's transfer, each with its count.
 func content(z *records.Zone) map[string]int {
 	c := make(map[string]int)
 	for set := range z.Transfer() {
@@ -373,7 +377,7 @@ func content(z *records.Zone) map[string]int {
 	return c
 }
 
-// changes says what of the changes between two snapshots is not said, or said wrongly.
+// changes lists the changes between two snapshots that are reported wrongly or not at all.
 func changes(before, after *records.Snapshot, was, is map[string]string) (all []string) {
 	wrong := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	verdicts, parents, differing := make(map[string]bool), make(map[string]bool), make(map[string]bool)
@@ -417,7 +421,8 @@ func changes(before, after *records.Snapshot, was, is map[string]string) (all []
 	return all
 }
 
-// checks compares the targets of two snapshots: each keeps its cell, and what differs is said to have changed.
+// checks compares the targets of two snapshots: each keeps its cell, and differences are reported
+// as changes.
 func checks(before, after *records.Checks, wrong func(string, ...any)) {
 	keys := make(map[string]*health.Target)
 	for _, c := range [...]*records.Checks{before, after} {
@@ -435,7 +440,8 @@ func checks(before, after *records.Checks, wrong func(string, ...any)) {
 	}
 }
 
-// follows checks that a zone has another serial where its content is another, and knows the way (rule 6.7).
+// follows checks that a zone with other content has another serial, and that its journal leads
+// there (rule 6.7).
 func follows(old, z *records.Zone, wrong func(string, ...any)) {
 	if same := old.Hash() == z.Hash(); same != (old.Serial() == z.Serial()) || int32(z.Serial()-old.Serial()) < 0 {
 		wrong("zone %s: the same content: %v, and serial %d after %d", z.Origin(), same, z.Serial(), old.Serial())

@@ -11,8 +11,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// founded checks that what Records are told is so: the data of one that is served are given to who asks for them, in the answer or with a
-// referral, and those of one that is not are not, unless another object has the same, there or at a wildcard above.
+// founded checks that what Records are told is true. A client gets the data of a served Record, in
+// the answer or as a referral. It does not get those of one that is not served, unless another
+// object has the same data, there or at a wildcard above.
 func founded(s *records.Snapshot, wrong func(string, ...any)) {
 	type said struct {
 		name, text string
@@ -34,7 +35,7 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 				wrong("Record %s is not told why it is not served", name)
 			}
 			served := cond.Status == api.ConditionTrue
-			if !served || cond.Message == api.MessageServed { // else something is said of it
+			if !served || cond.Message == api.MessageServed { // else the message has more to say
 				key := said{v.FQDN, strings.TrimPrefix(rr.String(), rr.Header().String()), served}
 				told[key] = append(told[key], rec.Type+" "+c.Name+" "+name)
 			}
@@ -53,10 +54,10 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 	}
 }
 
-// written are types whose data have one text.
+// written are types whose data have only one text form.
 var written = []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeCNAME, dns.TypeNS, dns.TypeDNAME, dns.TypeTXT, dns.TypeMX, dns.TypeSRV, dns.TypeDS}
 
-// dataOf returns what a Record says; nil where it cannot be read.
+// dataOf returns a Record's data; nil if they are unreadable.
 func dataOf(s *records.Snapshot, name string, rec *api.Record) dns.RR {
 	rtype := dns.StringToType[rec.Type]
 	if !slices.Contains(written, rtype) {
@@ -70,7 +71,7 @@ func dataOf(s *records.Snapshot, name string, rec *api.Record) dns.RR {
 	return rr
 }
 
-// isGiven reports whether who asks for a name and type is given the data.
+// isGiven reports whether a query for a name and type returns the data.
 func isGiven(s *records.Snapshot, name, rtype, text string) bool {
 	t := dns.StringToType[rtype]
 	q := records.Query{Name: name, Owner: name, Type: t, Locator: Network}

@@ -14,7 +14,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// invariants says what of a snapshot is never so.
+// invariants returns the violated invariants of a snapshot.
 func invariants(s *records.Snapshot) (all []string) {
 	wrong := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	for _, z := range s.Zones() {
@@ -66,7 +66,8 @@ func invariants(s *records.Snapshot) (all []string) {
 	return all
 }
 
-// inNetwork checks that an answer holds for every client in the network that its scope names; negative ones have none (rule 3.6).
+// inNetwork checks that an answer holds for every client in the network of its scope; negative
+// answers have none (rule 3.6).
 func inNetwork(s *records.Snapshot, z *records.Zone, q records.Query, a *records.Answer, wrong func(string, ...any)) {
 	if len(a.Answer) == 0 {
 		return
@@ -84,7 +85,7 @@ func inNetwork(s *records.Snapshot, z *records.Zone, q records.Query, a *records
 	}
 }
 
-// explained checks that an explanation fits the answer, and that the parts of the members are parts of a whole.
+// explained checks that an explanation fits the answer, and that the members' shares add up.
 func explained(s *records.Snapshot, z *records.Zone, q records.Query, a *records.Answer, wrong func(string, ...any)) {
 	var b records.Answer
 	x := s.Explain(z, &q, &b)
@@ -118,7 +119,7 @@ func explained(s *records.Snapshot, z *records.Zone, q records.Query, a *records
 	}
 }
 
-// listed checks that what is listed of a zone is what is answered with.
+// listed checks that a zone's listing matches its answers.
 func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 	n, conflicts := 0, 0
 	for c := range s.Conflicts() {
@@ -171,7 +172,7 @@ func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 			has := slices.Contains(is.Types, dns.Type(rtype).String())
 			if slices.Contains(is.Types, "CNAME") && !has || a.Referral || is.Hidden != "" || len(a.Answer) > 0 &&
 				a.Answer[0].Header().Rrtype == dns.TypeCNAME || a.Rcode != dns.RcodeSuccess || len(x.Steps) > 1 {
-				continue // or a hostname at a name that is flat leads elsewhere
+				continue // or a hostname at a flattened name leads elsewhere
 			}
 			if got := len(a.Answer) > 0; got != has && (got || is.Answer == "") && !z.Delegates(name) {
 				wrong("%s is listed with types %v, and for %s the answer is %v", name, is.Types, dns.Type(rtype), a.Answer)
@@ -190,7 +191,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// CheckAnswer says what is wrong with an answer whatever the world; "" for nothing.
+// CheckAnswer returns what is wrong with an answer in any world; "" for nothing.
 func CheckAnswer(q *records.Query, a *records.Answer) string {
 	switch {
 	case a.Referral && (len(a.Answer) > 0 || a.Rcode != dns.RcodeSuccess || len(a.Ns) == 0 || a.Ns[0].Header().Rrtype != dns.TypeNS):
@@ -203,7 +204,7 @@ func CheckAnswer(q *records.Query, a *records.Answer) string {
 	owner := q.Owner
 	for i, rr := range a.Answer {
 		if rr.Header().Rrtype == dns.TypeDNAME && q.Type != dns.TypeDNAME && rdata.IsSubdomain(rr.Header().Name, strings.ToLower(owner)) {
-			continue // the CNAME that it makes comes next
+			continue // its synthesized CNAME comes next
 		}
 		if rr.Header().Name != owner {
 			return fmt.Sprintf("record %d has another owner than %s", i, owner)

@@ -10,14 +10,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// kind is what the first word of a line stands for.
+// kind is the meaning of the first word of a line.
 type kind struct {
 	kind      api.Kind
 	version   string
 	unnamed   []string          // the paths of words without a key, in order
-	words     map[string]setter // by key; that of a flag ends in !
+	words     map[string]setter // by key; a flag's key ends in !
 	begin     func(o *Object, bare string)
-	endpoints bool // what follows the words are endpoints, one a line
+	endpoints bool // endpoints follow the words, one a line
 }
 
 var kinds = map[string]kind{
@@ -68,7 +68,7 @@ var kinds = map[string]kind{
 	}},
 }
 
-// everywhere are the words of all kinds.
+// everywhere has the words of all kinds.
 var everywhere = map[string]setter{
 	"uid": str("metadata.uid"), "generation": field("metadata.generation"), "at": age, "labels": marks("labels"), "annotations": marks("annotations"),
 	"override": mark("annotations", "kuadrant.io/health-override"), "fallback": mark("annotations", "kuadrant.io/geo-fallback"),
@@ -91,7 +91,7 @@ func age(o *Object, value string) {
 	}
 }
 
-// listeners adds those of [NAME:]HOST[:PORT], each with a route.
+// listeners adds a listener for each [NAME:]HOST[:PORT], with a route.
 func listeners(o *Object, value string) {
 	for i, h := range strings.Split(value, ",") {
 		name, port, parts := fmt.Sprintf("l%d", i), 80, strings.Split(h, ":")
@@ -116,7 +116,7 @@ func listeners(o *Object, value string) {
 	}
 }
 
-// routes says how many routes each listener has; - has no status of it.
+// routes sets the number of routes of each listener; - leaves out the status.
 func routes(o *Object, value string) { // after host=
 	all, _ := o.at("status")["listeners"].([]any)
 	var kept []any
@@ -129,7 +129,8 @@ func routes(o *Object, value string) { // after host=
 	o.set("status.listeners", append(kept, all[min(len(all), strings.Count(value, ",")+1):]...))
 }
 
-// addresses adds those of a Gateway's status: an IP, a hostname, or CLUSTER/ADDRESS; multi:ADDRESS is one without its cluster.
+// addresses adds addresses to a Gateway's status: an IP, a hostname, or CLUSTER/ADDRESS;
+// multi:ADDRESS is one without its cluster.
 func addresses(o *Object, value string) {
 	for a := range strings.SplitSeq(value, ",") {
 		a, multi := strings.CutPrefix(a, "multi:")
@@ -180,7 +181,7 @@ func zoneRef(o *Object, value string) {
 	o.set("spec.zoneRef", ref)
 }
 
-// delegation adds NAMESPACES[/PATTERNS[/TYPES]]; without patterns it allows all, zones too.
+// delegation adds NAMESPACES[/PATTERNS[/TYPES]]; without patterns it allows all names, zones too.
 func delegation(o *Object, value string) {
 	part := append(strings.SplitN(value, "/", 3), "", "")
 	d, patterns, records := make(map[string]any), []any{"*", "@"}, []any{}
@@ -204,7 +205,8 @@ func delegation(o *Object, value string) {
 	o.add("spec.delegations", d)
 }
 
-// endpoints adds one for each line: NAME TYPE TARGET... and ttl=, set=, weight=, geo= or alias= among them.
+// endpoints adds an endpoint for each line: NAME TYPE TARGET..., with ttl=, set=, weight=, geo= or
+// alias= among them.
 func (o *Object) endpoints(lines []string) error {
 	o.at("spec")["endpoints"] = []any{}
 	for _, line := range lines {

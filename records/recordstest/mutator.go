@@ -9,24 +9,25 @@ import (
 	"testing"
 )
 
-// Mutator changes a World at random, by lines that can be applied again. Few names, so that everything meets; the
-// fields switch on what there is.
+// Mutator changes a World at random, by lines that can be applied again. It has few names, so that
+// objects collide. The fields enable kinds of objects and events.
 type Mutator struct {
 	*rand.Rand
-	Clusters  int  // how many there are, at least 1
+	Clusters  int  // their number, at least 1
 	Gateways  bool // Gateways with policies, simple and steered
 	Zones     bool // Zones and Records, cuts and DNAMEs among them
 	Endpoints bool // DNSRecords and DNSEndpoints
-	Children  bool // what a writer writes, or seems to have written
-	Health    bool // checks, probes, what they find, words of the operator
+	Children  bool // what a writer writes, or appears to have written
+	Health    bool // checks, probes, their results, manual overrides
 	Providers bool // Secrets, and policies that refer to them
-	Registry  bool // lines of it, right and wrong
+	Registry  bool // its lines, right and wrong
 	Listings  bool // kinds that are not listed, and namespaces that do not pool
 	Klb       bool // data at and below the names of chains
-	Crowded   bool // one host, of few objects
+	Crowded   bool // few objects with one host
 }
 
-// NewMutator returns one that changes of everything a seed draws: all kinds of objects, in one world or another.
+// NewMutator returns a Mutator whose fields the seed draws: across seeds, all kinds of objects
+// occur.
 func NewMutator(seed uint64) *Mutator {
 	on := func(bit uint) bool { return seed>>bit&1 == 0 }
 	return &Mutator{
@@ -38,7 +39,7 @@ func NewMutator(seed uint64) *Mutator {
 
 func pick[T any](r *Mutator, from ...T) T { return from[r.IntN(len(from))] }
 
-// maybe returns a text one time of n.
+// maybe returns a text one time in n, else "".
 func (r *Mutator) maybe(n int, format string, args ...any) string {
 	if r.IntN(n) > 0 {
 		return ""
@@ -61,12 +62,13 @@ func (r *Mutator) host() string {
 	return pick(r, append(all, "elsewhere.org", "bad..", "", "klb.klb.example.com", "*.klb.example.com")...)
 }
 
-// name returns the name of an object: what it begins with says its kind.
+// name returns the name of an object; its prefix gives the kind.
 func (r *Mutator) name(kind string) string {
 	return pick(r, "n1/", "n1/", "n2/", "n3/") + kind + pick(r, "1", "2", "3")
 }
 
-// gateways are bare names; two have one hash in n1, and so the same names below klb.
+// gateway returns a bare name; two of them have the same hash in n1, and so the same names below
+// klb.
 func (r *Mutator) gateway() string { return pick(r, "g1", "g2", "g14125", "g18325") }
 
 func (r *Mutator) words() string {
@@ -82,13 +84,14 @@ func (r *Mutator) address() string {
 		"multi:192.0.2.9", "uid-c1/192.0.2.8")
 }
 
-// check returns one of few, which share addresses and differ in what they ask or in their terms.
+// check returns one of a few checks, which share addresses and differ in their requests or their
+// terms.
 func (r *Mutator) check() string {
 	return pick(r, "HTTP:80/up,interval=1s,failures=1", "HTTP:80/up,interval=1m,failures=1", "HTTP:80/up,interval=1s,headers=headers",
 		"TCP:443,interval=1s", "GRPC:443,host=grpc.example.com", "HTTP:80/")
 }
 
-// Mutate changes one thing, or a few that belong together.
+// Mutate changes one thing, or a few related ones.
 func (r *Mutator) Mutate(t testing.TB, w *World) {
 	t.Helper()
 	for n := len(w.list) + 1; n <= r.Clusters; n++ {
@@ -123,7 +126,7 @@ func (r *Mutator) Mutate(t testing.TB, w *World) {
 	w.Apply(t, pick(r, able...)())
 }
 
-// Gone returns the line that deletes an object, one time of n; else it is made.
+// gone returns a line that deletes an object one time in n, else the line that creates it.
 func (r *Mutator) gone(n int, kind, name, line string) string {
 	if r.IntN(n) == 0 {
 		return "delete " + kind + " " + name
@@ -246,7 +249,7 @@ func (r *Mutator) endpoints() string {
 	return r.gone(5, "dnsrecord", r.name("e"), line+below)
 }
 
-// child is a DNSRecord or a probe that this server has written, or seems to have.
+// child returns a DNSRecord or a probe that this server has written, or appears to have.
 func (r *Mutator) child() string {
 	gateway := r.gateway()
 	name := pick(r, "n1/", "n2/") + r.gateway() + pick(r, "-l0", "-l1")
@@ -306,8 +309,8 @@ func (r *Mutator) listing() string {
 		pick(r, "listed", "listed", "notlisted", "notlisted:n1", "notwatched"))
 }
 
-// Seeds are those of a test with random worlds: 0 to n-1, or the ones that the environment names, KUADRANT_SEEDS=FROM+COUNT. They end
-// with the first one that failed.
+// Seeds yields the seeds of a test with random worlds: 0 to n-1, or those in
+// KUADRANT_SEEDS=FROM+COUNT. It stops after the first seed that failed.
 func Seeds(t testing.TB, n uint64) iter.Seq[uint64] {
 	t.Helper()
 	from := uint64(0)

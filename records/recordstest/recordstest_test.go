@@ -7,7 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
-// TestShortForm: the objects that words stand for, and what is said of wrong ones.
+// TestShortForm checks the objects for words, and the errors for wrong words.
 func TestShortForm(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{
@@ -53,7 +53,7 @@ func TestShortForm(t *testing.T) {
 	}
 }
 
-// TestAsk: what a world is asked for, as a client sees it.
+// TestAsk queries a world as a client would.
 func TestAsk(t *testing.T) {
 	w := recordstest.New(t, recordstest.Zones("example.com."), "gateway a/g host=www.example.com addr=192.0.2.1,192.0.2.2\npolicy a/g check=HTTP:80/up")
 	w.Step(t)

@@ -19,24 +19,25 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// Scenario is a file being played: a list of sections, in the order of time. Those that have expectations are compared.
+// Scenario is a file being played: a list of sections, in the order of time. Play compares the
+// sections that have expectations.
 //
 //	corefile          the kuadrant directive; without it "kuadrant example.com"
 //	nets              lines of CIDR and code: where clients are
 //	pools             lines of a cluster and the namespaces in which it pools
-//	dnssec            zones that CoreDNS's dnssec plugin lists; RRSIG records are seen with their type and signer alone
+//	dnssec            zones that CoreDNS's dnssec plugin lists; of RRSIG records, only type and signer are shown
 //	CLUSTER/FILE.yaml the file's new content, empty to delete it
 //	CLUSTER/FILE      the same in the short form
-//	ask               questions, each followed by what is seen: > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
-//	explain           questions > NAME TYPE [from=ADDR], each followed by how the answer comes about for a client of Network
+//	ask               questions, each followed by its answer: > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
+//	explain           questions > NAME TYPE [from=ADDR], each followed by an explanation of the answer for a client of Network
 //	verdicts          the status of all policies, Zones, Records, DNSRecords and DNSEndpoints
-//	children          the objects that a writer would have each policy have
-//	registry          the lines that a writer would keep, which are kept from then on
+//	children          the objects that a writer would create for each policy
+//	registry          the lines that a writer would keep; the registry holds them from then on
 //	status            the status of all DNSRecords and DNSHealthCheckProbes, as a writer writes it
-//	health            what checks make of each policy, and which names fail open
-//	checks            the targets, and what probes by hand are told
-//	transfer          what a transfer has of each zone
-//	world             lines of World.Apply, where there is no server
+//	health            the check results of each policy, and the names that fail open
+//	checks            the targets, and the problems of probes
+//	transfer          the content of each zone's transfer
+//	world             lines of World.Apply, if there is no server
 type Scenario struct {
 	T       testing.TB
 	Archive *txtar.Archive
@@ -45,20 +46,20 @@ type Scenario struct {
 	serials Serials
 }
 
-// Stage is where a scenario is played.
+// Stage is the place where a scenario is played.
 type Stage interface {
-	// Write gives a file of a cluster another content; none deletes it.
+	// Write replaces the content of a cluster's file; nil deletes it.
 	Write(cluster, file string, content []byte)
-	// Settle returns once all that was written is served.
+	// Settle returns once everything written is served.
 	Settle()
 	Snapshot() *records.Snapshot
 	// Exchange returns the reply to a question, or what happens instead.
 	Exchange(q Question) (reply *dns.Msg, instead string)
-	// Keep has the registry hold what a writer would keep now.
+	// Keep makes the registry hold what a writer would keep now, and returns that.
 	Keep() map[string]api.Owner
 }
 
-// Play plays all sections and returns them with what was seen.
+// Play plays all sections, and returns them with the actual results.
 func (s *Scenario) Play() *txtar.Archive {
 	out := &txtar.Archive{Comment: s.Archive.Comment, Files: slices.Clone(s.Archive.Files)}
 	started := false
@@ -88,7 +89,7 @@ func (s *Scenario) Play() *txtar.Archive {
 	return out
 }
 
-// Sections are those with what is seen, by name.
+// Sections returns functions that produce the actual content of sections, by name.
 func (s *Scenario) Sections() map[string]func(section string) []byte {
 	return map[string]func(string) []byte{
 		"ask": s.ask, "explain": s.explain, "verdicts": s.verdicts, "children": s.children, "status": s.statuses, "registry": s.registry,
@@ -96,7 +97,7 @@ func (s *Scenario) Sections() map[string]func(section string) []byte {
 	}
 }
 
-// Content returns the objects of a section in YAML; none for an empty one.
+// Content returns the objects of a section in YAML; nil for an empty one.
 func (s *Scenario) Content(f txtar.File) []byte {
 	if len(bytes.TrimSpace(f.Data)) == 0 || filepath.Ext(f.Name) != "" {
 		return bytes.TrimSpace(f.Data)
@@ -109,7 +110,7 @@ func (s *Scenario) Content(f txtar.File) []byte {
 	return text
 }
 
-// Section returns the first section of a name.
+// Section returns the first section with a name, or missing.
 func (s *Scenario) Section(name, missing string) string {
 	for _, f := range s.Archive.Files {
 		if f.Name == name {
@@ -119,8 +120,8 @@ func (s *Scenario) Section(name, missing string) string {
 	return missing
 }
 
-// RunScenarios plays files, each as a test of its own, on the stage that make returns, nil to leave one out. With update
-// their expectations are replaced by what is seen.
+// RunScenarios plays files, each as a separate test, on the stage that stage returns; nil skips the
+// file. With update, it replaces the expectations by the actual results.
 func RunScenarios(t *testing.T, pattern string, update bool, stage func(*testing.T, *Scenario) Stage) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -153,12 +154,12 @@ func RunScenarios(t *testing.T, pattern string, update bool, stage func(*testing
 	}
 }
 
-// ask asks every question of the section and writes down what is seen.
+// ask returns a section's questions with their answers.
 func (s *Scenario) ask(section string) []byte {
 	return s.each(section, s.question)
 }
 
-// explain writes down how each question of the section is answered.
+// explain returns a section's questions with the explanations of their answers.
 func (s *Scenario) explain(section string) []byte {
 	return s.each(section, func(q Question) []string {
 		question, snap := q.Msg.Question[0], s.Snapshot()
@@ -173,7 +174,7 @@ func (s *Scenario) explain(section string) []byte {
 	})
 }
 
-// each writes down what see returns for each question of a section.
+// each returns a section's questions, each followed by what see returns for it.
 func (s *Scenario) each(section string, see func(Question) []string) []byte {
 	var out strings.Builder
 	for line := range strings.Lines(section) {
@@ -229,7 +230,7 @@ func (s *Scenario) verdicts(string) []byte {
 	return out.Bytes()
 }
 
-// verdict writes down the status of one object.
+// verdict writes the status of one object.
 func (s *Scenario) verdict(out *bytes.Buffer, cluster string, ref api.Ref) {
 	v := s.Snapshot().Verdict(cluster, ref)
 	if v == nil {
@@ -254,7 +255,7 @@ func writeConditions(out *bytes.Buffer, v *api.Verdict) {
 	}
 }
 
-// children writes down what each policy and each DNSRecord should have.
+// children returns the objects that each policy and each DNSRecord should have.
 func (s *Scenario) children(string) []byte {
 	var out bytes.Buffer
 	snap := s.Snapshot()
@@ -299,7 +300,7 @@ func writeEndpoints(out *bytes.Buffer, all []api.WrittenEndpoint) {
 	}
 }
 
-// statuses writes down the status of the objects that tell of health.
+// statuses returns the status of the objects that report health.
 func (s *Scenario) statuses(string) []byte {
 	var out bytes.Buffer
 	snap := s.Snapshot()
@@ -322,7 +323,7 @@ func (s *Scenario) statuses(string) []byte {
 	return out.Bytes()
 }
 
-// registry has the registry hold what a writer would keep now, and writes down its lines.
+// registry makes the registry hold what a writer would keep now, and returns its lines.
 func (s *Scenario) registry(string) []byte {
 	lines := s.Keep()
 	var out bytes.Buffer

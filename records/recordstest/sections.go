@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// change changes the stage by lines of World.Apply, which only a stage without a server can.
+// change changes the stage by lines of World.Apply, which only a stage without a server supports.
 func (s *Scenario) change(text string) {
 	at, ok := s.Stage.(interface{ Apply(text string) })
 	if !ok {
@@ -20,7 +20,7 @@ func (s *Scenario) change(text string) {
 	at.Apply(text)
 }
 
-// health writes down what checks make of each policy beside its verdict, and which names fail open.
+// health returns each policy's check results beside its verdict, and the names that fail open.
 func (s *Scenario) health(string) []byte {
 	var out bytes.Buffer
 	snap := s.Snapshot()
@@ -59,7 +59,7 @@ func Probes(s *records.Snapshot) (all []*api.HealthCheckProbe) {
 	return all
 }
 
-// checks writes down the targets, and what each probe by hand is told.
+// checks returns the targets, and the problem of each probe that has one.
 func (s *Scenario) checks(string) []byte {
 	var lines []string
 	snap := s.Snapshot()
@@ -80,7 +80,7 @@ func (s *Scenario) checks(string) []byte {
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-// transfer writes down what a transfer has of each zone, but for the SOA.
+// transfer returns the content of each zone's transfer, without the SOA.
 func (s *Scenario) transfer(string) []byte {
 	var out bytes.Buffer
 	for _, z := range s.Snapshot().Zones() {

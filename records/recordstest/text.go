@@ -11,7 +11,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// Texts translates the short form. It remembers the ages of objects: one that is written once more keeps its own.
+// Texts translates the short form. It remembers the ages of objects: one that is written again
+// keeps its age.
 type Texts struct{ ages map[string]int }
 
 // Object is one object as an API server has it.
@@ -24,7 +25,7 @@ type Object struct {
 // epoch is the age of the first object.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Objects returns the objects of a text, which are in a cluster.
+// Objects returns the objects of a text, in a cluster.
 func (x *Texts) Objects(cluster, text string) (all []*Object, err error) {
 	for number, block := range blocks(text) {
 		o, err := x.object(cluster, block)
@@ -55,7 +56,7 @@ func (o *Object) JSON() []byte {
 	return text
 }
 
-// blocks yields the lines that say something, by number: each with what goes on below it.
+// blocks yields the lines with content, by number, each with its continuation lines.
 func blocks(text string) func(yield func(number int, block []string) bool) {
 	return func(yield func(int, []string) bool) {
 		var block []string
@@ -80,7 +81,7 @@ func blocks(text string) func(yield func(number int, block []string) bool) {
 	}
 }
 
-// cut cuts the first word off a text: spaces in brackets and quotes belong to it.
+// cut returns the first word of a text, which may have spaces in brackets and quotes, and the rest.
 func cut(text string) (first, rest string) {
 	depth, quote := 0, byte(0)
 	for i := range len(text) {
@@ -148,7 +149,7 @@ func (x *Texts) object(cluster string, block []string) (*Object, error) {
 	return o, o.words(k, strings.Join(append([]string{rest}, block[1:]...), " "))
 }
 
-// words reads what a line says beside kind and name.
+// words reads the words of a line after kind and name.
 func (o *Object) words(k kind, text string) error {
 	unnamed := k.unnamed
 	for text = strings.TrimSpace(text); text != ""; {
@@ -170,7 +171,7 @@ func (o *Object) words(k kind, text string) error {
 	return nil
 }
 
-// said sets what one word KEY=VALUE says; ok is false where it is none.
+// said applies one word KEY=VALUE; ok is false if it is not one.
 func (o *Object) said(k kind, word string) (ok bool) {
 	key, value, isPair := pair(word)
 	if !isPair {
@@ -193,7 +194,7 @@ func (o *Object) said(k kind, word string) (ok bool) {
 	return false
 }
 
-// at returns the object at a path, made where it is missing.
+// at returns the object at a path, and creates it if it is missing.
 func (o *Object) at(path string) map[string]any {
 	m := o.doc
 	for step := range strings.SplitSeq(path, ".") {
@@ -222,10 +223,10 @@ func (o *Object) add(path string, value any) {
 	in[name] = append(list, value)
 }
 
-// setter sets what the value of a key says.
+// setter applies the value of a key.
 type setter func(o *Object, value string)
 
-// str sets a string, and field whatever YAML makes of the value.
+// str sets a string, and field any YAML value.
 func str(path string) setter { return func(o *Object, value string) { o.set(path, value) } }
 
 func field(path string) setter { return func(o *Object, value string) { o.set(path, parsed(value)) } }
@@ -242,7 +243,7 @@ func mark(in, name string) setter {
 	return func(o *Object, value string) { o.at("metadata." + in)[name] = value }
 }
 
-// marks sets NAME:VALUE after NAME:VALUE.
+// marks sets labels or annotations from a list of NAME:VALUE.
 func marks(in string) setter {
 	return func(o *Object, value string) {
 		for p := range strings.SplitSeq(value, ",") {
@@ -252,7 +253,7 @@ func marks(in string) setter {
 	}
 }
 
-// list returns the words between commas; nil for "" and "*".
+// list splits a text at commas; nil for "" and "*".
 func list(text string) (all []any) {
 	if text == "" || text == "*" {
 		return nil

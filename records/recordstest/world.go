@@ -20,34 +20,35 @@ import (
 // Now is the time at which worlds are compiled, unless they say otherwise.
 var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// World is objects of several clusters that can be changed, and the snapshot of them. The zero World has none.
+// World is a set of objects of several clusters that can be changed, and their snapshot. The zero
+// World has no clusters.
 type World struct {
 	Options *records.Options
 	Now     time.Time
-	// Aside has new structures compiled beside other steps at times.
+	// Aside makes the world sometimes compile new structures during other steps.
 	Aside bool
-	// Snapshot is what Step compiled last, and Whole the same from nothing; nil before.
+	// Snapshot is what Step compiled last, and Whole the same compiled from nothing; nil before.
 	Snapshot, Whole *records.Snapshot
 
-	in      api.Objects // but for Clusters
+	in      api.Objects // without Clusters
 	texts   Texts
-	current int // the cluster that lines are about
+	current int // the cluster that lines apply to
 	list    []*api.Cluster
 	changed []map[api.Ref]bool
 	found   map[string]health.State // by key of a target
-	// outcomes are those of the checks of targets by key, where lines tell of outcomes.
+	// outcomes has the outcomes of checks by target key, for worlds with outcome lines.
 	outcomes map[string][]health.Outcome
-	log      []string // all that was applied
+	log      []string // everything applied
 	steps    int
 	aside    *aside
 	// compiled are the options of Snapshot.
 	compiled *records.Options
-	// generations are those of each zone by serial.
+	// generations has each zone's generations by serial.
 	generations map[string]map[uint32]generation
 	files       map[string][]api.Ref
 }
 
-// New returns a world of one cluster, c1, with what a text says.
+// New returns a world with one cluster, c1, and the objects of texts.
 func New(t testing.TB, opt *records.Options, texts ...string) *World {
 	t.Helper()
 	w := &World{Options: opt, Now: Now, found: make(map[string]health.State)}
@@ -55,7 +56,8 @@ func New(t testing.TB, opt *records.Options, texts ...string) *World {
 	return w
 }
 
-// Zones returns options with zones in their usual form: ORIGIN[:flatten], with a name server outside.
+// Zones returns options with zones in the usual form: ORIGIN[:flatten], with a name server outside
+// the zone.
 func Zones(origins ...string) *records.Options {
 	o := new(records.Options)
 	for _, origin := range origins {
@@ -68,17 +70,17 @@ func Zones(origins ...string) *records.Options {
 	return o
 }
 
-// Apply changes the world by a text: lines of objects, and these, whose lines may not go on:
+// Apply changes the world. texts have lines of objects, and these commands, each on one line:
 //
-//	cluster NAME [uid=UID] [pools=NAMESPACE,...] [KIND=notlisted|listed|notwatched|missing|...]   what follows is about this one
+//	cluster NAME [uid=UID] [pools=NAMESPACE,...] [KIND=notlisted|listed|notwatched|missing|...]   the cluster of the next lines
 //	delete WORD NAMESPACE/NAME            such as delete gateway a/prod
-//	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry, without an owner none
-//	serial ORIGIN HASH SERIAL             what is kept of a zone, "-" for no hash; keeper CLUSTER has it shown
-//	kept NAMESPACE/NAME HASH SERIAL       what the status of a Zone keeps
-//	overrides [LINE;LINE...]              the operator's words
-//	find ADDRESS up|unknown|down [PART]   what checks of an address find, from then on; PART is of the key of those that are meant
-//	outcome ADDRESS REASON [TIMES]        that checks of an address have ended so, such as StatusCode 3
-//	miss WORD NAMESPACE/NAME              has the guard keep an object that is missing
+//	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry; without an owner, remove it
+//	serial ORIGIN HASH SERIAL             a zone's kept serial, "-" for no hash; keeper CLUSTER makes it visible
+//	kept NAMESPACE/NAME HASH SERIAL       the serial kept in a Zone's status
+//	overrides [LINE;LINE...]              the manual overrides
+//	find ADDRESS up|unknown|down [PART]   check results of an address from now on; PART limits them to targets whose key has it
+//	outcome ADDRESS REASON [TIMES]        the outcome of an address's checks, such as StatusCode 3
+//	miss WORD NAMESPACE/NAME              have the guard hold an object that is missing
 //	awaited NAME...                       clusters of which nothing is known
 func (w *World) Apply(t testing.TB, texts ...string) {
 	t.Helper()
@@ -151,14 +153,14 @@ func (w *World) line(block []string) error {
 		was, _ := w.list[w.current].Zones.Get(o.Name)
 		err = w.put(o.Kind, o.Name, o.JSON())
 		if is, _ := w.list[w.current].Zones.Get(o.Name); o.Kind == api.KindZone && was != nil && is.Kept == (api.Kept{}) {
-			is.Kept = was.Kept // another spec leaves the status alone
+			is.Kept = was.Kept // a new spec leaves the status alone
 		}
 		return err
 	}
 	return nil
 }
 
-// cluster makes a cluster the one that lines are about, and changes it.
+// cluster changes a cluster, and makes it the one that lines apply to.
 func (w *World) cluster(name string, words []string) error {
 	w.current = slices.IndexFunc(w.list, func(c *api.Cluster) bool { return c.Name == name })
 	if w.current < 0 {
@@ -220,7 +222,7 @@ func (w *World) owner(key string, words []string) error {
 	return nil
 }
 
-// put puts an object into the cluster that lines are about; nil deletes it.
+// put puts an object into the current cluster; nil deletes it.
 func (w *World) put(k api.Kind, name string, json []byte) error {
 	next := *w.list[w.current]
 	var err error
@@ -267,7 +269,8 @@ func (w *World) kept(name string, words []string) error {
 	return err
 }
 
-// File gives a file of a cluster another content, documents in YAML; what it had before and has no more is gone.
+// File replaces the content of a cluster's file, documents in YAML; objects missing from it are
+// deleted.
 func (w *World) File(cluster, file string, content []byte) error {
 	if err := w.cluster(cluster, nil); err != nil {
 		return err
@@ -329,7 +332,7 @@ func set[T any](c *api.Cluster, name string, json []byte, decode func(string, []
 	return nil
 }
 
-// Objects returns the world with what changed since the last call.
+// Objects returns the world's objects, with the changes since the last call.
 func (w *World) Objects() api.Objects {
 	in := w.in
 	w.in.AcquiredChanged, w.in.SerialsChanged = nil, nil
@@ -345,7 +348,7 @@ func (w *World) Objects() api.Objects {
 	return in
 }
 
-// targets yields those at an address, by key, of both snapshots.
+// targets yields the targets at an address, by key, of both snapshots.
 func (w *World) targets(address string) iter.Seq2[string, *health.Target] {
 	return func(yield func(string, *health.Target) bool) {
 		for _, s := range [...]*records.Snapshot{w.Snapshot, w.Whole} {
@@ -361,7 +364,7 @@ func (w *World) targets(address string) iter.Seq2[string, *health.Target] {
 	}
 }
 
-// outcomes are the reasons that outcome lines name.
+// outcomes are the reasons in outcome lines.
 var outcomes = map[string]health.Outcome{
 	"Good": {}, "StatusCode": {Reason: health.StatusCode, Status: 503}, "ConnectionRefused": {Reason: health.ConnectionRefused},
 	"NoRoute": {Reason: health.NoRoute}, "Forbidden": {Reason: health.Forbidden},
@@ -391,8 +394,8 @@ func (w *World) outcome(address string, words []string) error {
 	return nil
 }
 
-// Register has the registry hold what a writer would keep of the newest snapshot, and returns that. A line stays while it is not known
-// that its object has gone (rule 5.4).
+// Register makes the registry hold what a writer would keep of the newest snapshot, and returns
+// that. A line stays until its object is known to be gone (rule 5.4).
 func (w *World) Register() map[string]api.Owner {
 	lines := maps.Collect(w.Snapshot.ZoneOwners())
 	for group := range w.Snapshot.Groups() {
