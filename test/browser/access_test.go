@@ -10,34 +10,34 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 )
 
-// checksJS holds what is checked within a page.
+// checksJS has the checks that run within a page.
 //
 //go:embed testdata/access.js
 var checksJS string
 
-// faultsOf returns what a function of checksJS finds wrong with the page.
+// faultsOf returns the faults that a function of checksJS finds in the page.
 func (b *tab) faultsOf(function string) []string {
 	b.t.Helper()
 	return eval[[]string](b, `(() => {`+checksJS+`; document.getAnimations().forEach((a) => a.finish()); return `+function+` })()`)
 }
 
-// accessPages are what accessibility is checked of: all pages, and what is not found.
+// accessPages are the pages to check for accessibility: all, and the page for unknown paths.
 func accessPages() []string {
 	return append(everyPage(), pathOf("/name", "name", "nothing.k.example.com"), pathOf("/explain", "name", hostShop, "from", "nowhere"))
 }
 
-// newAccess starts a small world with everything that can be shown of one, and opens a tab.
+// newAccess starts a small world with everything that a page can show, and opens a tab.
 func newAccess(t *testing.T) *tab {
 	t.Helper()
 	s := newSmall(t, "")
 	b := newTab(t, s.base)
-	b.excuse(true) // some pages have the status 400 and 404
+	b.excuse(true) // some pages return 400 or 404
 	b.troubled(s)
 	return b
 }
 
-// TestContrast: all text, the placeholders and what stands before cells included, has a contrast of
-// 4.5 to 1 at least, in both schemes (WCAG 2.2, 1.4.3).
+// TestContrast: all text, including placeholders and generated labels before cells, has a contrast
+// of at least 4.5 to 1, in both schemes (WCAG 2.2, 1.4.3).
 func TestContrast(t *testing.T) {
 	t.Parallel()
 	b := newAccess(t)
@@ -53,7 +53,7 @@ func TestContrast(t *testing.T) {
 			}
 		}
 	}
-	if got := b.faultsOf("contrast(22)"); len(got) < 10 { // more than black on white has
+	if got := b.faultsOf("contrast(22)"); len(got) < 10 { // there is more than black on white
 		t.Errorf("the check finds little: %q", got)
 	}
 	eval[int](b, `document.styleSheets[0].insertRule("h1 { color: #777; background: #999 }", document.styleSheets[0].cssRules.length)`)
@@ -62,7 +62,7 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// fits looks whether a page is as wide as the screen, and no word is cut where it should not be.
+// fits checks that a page is no wider than the screen, and that no word is broken in a wrong place.
 func (b *tab) fits(path string, width int64) {
 	b.t.Helper()
 	if got := eval[int64](b, `Math.max(document.documentElement.scrollWidth, innerWidth)`); got > width {
@@ -73,8 +73,8 @@ func (b *tab) fits(path string, width int64) {
 	}
 }
 
-// TestNarrow: on a phone, and at 320 pixels, no page is wider than the screen (WCAG 2.2, 1.4.10), and what
-// is touched is 24 pixels high and wide at least, or stands in a sentence (2.5.8).
+// TestNarrow: on a phone, and at 320 pixels, no page is wider than the screen (WCAG 2.2, 1.4.10),
+// and touch targets are at least 24 pixels high and wide, or inside a sentence (2.5.8).
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	b := newAccess(t)
@@ -93,12 +93,12 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestNarrowLong: no page is wider than the screen where all names are as long as they may be.
+// TestNarrowLong: no page is wider than the screen if all names have the maximum length.
 func TestNarrowLong(t *testing.T) {
 	t.Parallel()
 	s, host := newWide(t)
 	b := newTab(t, s.base, quick)
-	b.excuse(true) // a name that is not there has the status 404
+	b.excuse(true) // an unknown name returns 404
 	b.open("/")
 	b.waitsText(".alarm.grave", host)
 	b.waitsText(".alarm", "wanted by")
@@ -128,8 +128,8 @@ type node struct {
 	focusable  bool
 }
 
-// tree returns the nodes of the accessibility tree that are not ignored, in their order, and all by
-// their IDs.
+// tree returns the nodes of the accessibility tree that are not ignored, in order, and all nodes by
+// ID.
 func (b *tab) tree() (list []*node, all map[accessibility.NodeID]*node) {
 	b.t.Helper()
 	all = make(map[accessibility.NodeID]*node)
@@ -151,7 +151,7 @@ func (b *tab) tree() (list []*node, all map[accessibility.NodeID]*node) {
 	return list, all
 }
 
-// textOf returns a string of the protocol.
+// textOf returns a string value of the protocol.
 func textOf(v *accessibility.Value) string {
 	if v == nil {
 		return ""
@@ -159,13 +159,14 @@ func textOf(v *accessibility.Value) string {
 	return strings.TrimSpace(strings.Trim(string(v.Value), `"`))
 }
 
-// controls are the roles of what has to have a name.
+// controls are the roles of elements that must have a name.
 var controls = map[string]bool{
 	"link": true, "button": true, "textbox": true, "searchbox": true, "combobox": true, "ComboBoxSelect": true, "MenuListPopup": false, "option": true,
 	"DisclosureTriangle": true, "image": true, "img": true, "navigation": true, "meter": true, "search": false,
 }
 
-// checkTree returns what is wrong in a page's accessibility tree, and how many nodes were judged.
+// checkTree returns the faults in a page's accessibility tree, and the number of nodes that it
+// checked.
 func (b *tab) checkTree() (faults []string, judged int) {
 	b.t.Helper()
 	list, all := b.tree()
@@ -210,7 +211,7 @@ func (b *tab) checkTree() (faults []string, judged int) {
 	return faults, judged
 }
 
-// enclosing returns the node with a role that a node is in; nil for none.
+// enclosing returns the nearest node with a role around a node; nil for none.
 func enclosing(all map[accessibility.NodeID]*node, n *node, role string) *node {
 	for n != nil && n.role != role {
 		n = all[n.parent]
@@ -218,8 +219,8 @@ func enclosing(all map[accessibility.NodeID]*node, n *node, role string) *node {
 	return n
 }
 
-// TestNames: for those who hear a page, each control, image and landmark has a name, the headings are
-// in order, and tables have headers, on the phone too, where they do not look like tables.
+// TestNames: for users of screen readers, each control, image and landmark has a name, the headings
+// are in order, and tables have headers, also on a phone, where they do not look like tables.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	b := newAccess(t)
@@ -240,7 +241,7 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	// The check finds what there is to be found.
+	// The check must find planted faults.
 	b.open("/names")
 	eval[bool](b, `document.querySelector("main").insertAdjacentHTML("beforeend",
 		"<h5>Deep</h5><button></button><input aria-label=''><img src='/assets/icon.svg' width=9 height=9><table><tr><td>a<td>b<tr><td>a<td>b<tr><td>a<td>b</table>"), true`)

@@ -12,12 +12,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestFollow: pages follow a target that is switched off and on, without being loaded again, and
-// say so to those who hear them.
+// TestFollow: pages follow a target that is switched off and on, without a reload, and announce it
+// to screen readers.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
-	overview, name, targets := newTab(t, s.base), newTab(t, s.base, quick), newTab(t, s.base, quick) // the first looks as often as it does
+	overview, name, targets := newTab(t, s.base), newTab(t, s.base, quick), newTab(t, s.base, quick) // the first polls at its normal rate
 	overview.open("/")
 	name.open(pathOf("/name", "name", hostChecked))
 	targets.open("/targets")
@@ -52,8 +52,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowLeaves: what somebody has closed stays closed while the page follows, the focus stays
-// where it was, and so does what was scrolled.
+// TestFollowLeaves: while the page follows, closed sections stay closed, and the focus and the
+// scroll position stay where they were.
 func TestFollowLeaves(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -77,7 +77,7 @@ func TestFollowLeaves(t *testing.T) {
 	if got := eval[string](b, focused); got != member {
 		t.Errorf("the focus is in %q, and was in %q", got, member)
 	}
-	s.na.off() // now an alarm stands before what has the focus
+	s.na.off() // an alarm now precedes the focused element
 	b.waitsText(".alarm.grave", "Nothing is up")
 	if got := eval[string](b, focused); got != member {
 		t.Errorf("the focus is in %q, and was in %q", got, member)
@@ -85,10 +85,10 @@ func TestFollowLeaves(t *testing.T) {
 	if got := eval[[]string](b, open); !slices.Equal(got, opened) {
 		t.Errorf("open are %q, and %q were", got, opened)
 	}
-	b.keys(kb.Enter) // what has the focus is what the key goes to
+	b.keys(kb.Enter) // the key goes to the focused element
 	b.waits("member that is closed", fmt.Sprintf(`!document.getElementById(%q).open`, member))
 
-	// No table of this world is wider than a page: this one is made so.
+	// No table of this world is wider than a page: widen this one.
 	eval[int](b, `document.styleSheets[0].insertRule("#countries table { min-width: 3000px }")`)
 	if got := eval[int](b, `(() => { const e = document.querySelector("#countries .scroll"); e.scrollLeft = 7; return e.scrollLeft })()`); got != 7 {
 		t.Fatalf("the table is not wider than the page: it was scrolled to %d", got)
@@ -101,7 +101,7 @@ func TestFollowLeaves(t *testing.T) {
 	}
 }
 
-// TestFollowLink: the focus stays on a link while others come before it.
+// TestFollowLink: the focus stays on a link while others are inserted before it.
 func TestFollowLink(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -123,8 +123,8 @@ func TestFollowLink(t *testing.T) {
 	}
 }
 
-// TestLost: a page says that the server does not answer, since when, and follows again when it is
-// back.
+// TestLost: a page says that the server does not answer, and since when. It follows again when the
+// server is back.
 func TestLost(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -136,7 +136,7 @@ func TestLost(t *testing.T) {
 	s.end()
 	b.waits("word that the server is lost", `!lost.hidden && lost.innerText.startsWith("The server does not answer. What is shown is from ")`)
 	b.waitsText("#lost-at", "UTC")
-	b.waitsText("tbody", hostStatus) // what was known stays
+	b.waitsText("tbody", hostStatus) // the known content stays
 	s.write("eu/c.yaml", manifest("another", "192.0.2.77", "", "another.k.example.com"))
 	s.start("another.k.example.com")
 	b.waitsText("tbody a", "another")
@@ -147,7 +147,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestGone: the page of a name that goes away says so, and follows again when it is back.
+// TestGone: the page of a deleted name says so, and follows again when the name is back.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -159,7 +159,7 @@ func TestGone(t *testing.T) {
 	b.open(pathOf("/name", "name", "another.k.example.com"))
 	b.waitsText(".address", "192.0.2.77")
 	b.waits("page without the alarm", `lost.hidden`)
-	b.excuse(true) // the browser notes that the status is 404
+	b.excuse(true) // the browser logs the status 404
 	s.remove("eu/c.yaml")
 	b.waits("word that it has gone", `!lost.hidden && lost.innerText.includes("another.k.example.com has no data")`)
 	b.waitsText(".address", "192.0.2.77")
@@ -169,7 +169,7 @@ func TestGone(t *testing.T) {
 	b.waitsText("[role=alert]", "never.k.example.com has no data")
 }
 
-// TestFollowClick: a page that changes while somebody clicks does not lose the click.
+// TestFollowClick: a page that changes during a click does not lose the click.
 func TestFollowClick(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -180,7 +180,7 @@ func TestFollowClick(t *testing.T) {
 	at := eval[[]float64](b, `(() => { const r = document.querySelector("#geo-GEO-NA > summary").getBoundingClientRect(); return [r.x + 20, r.y + r.height / 2] })()`)
 	b.mouse(input.DispatchMouseEventTypeMousePressed, at)
 	s.eu.off()
-	// To ask the console would take of what the page may ask for.
+	// Polling the console would use up the page's request limit.
 	boottest.WaitOr(t, func() string { return "the server does not see that the target is down" },
 		func() bool { return strings.Contains(s.log(), " is down: ") })
 	asked := b.asked(path)

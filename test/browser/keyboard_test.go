@@ -8,20 +8,19 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// focusable lists what the key Tab has to reach, in the order of the document. focusText says what
-// has the focus.
+// focusable lists what the Tab key must reach, in document order. focusText describes the focused
+// element.
 const (
 	focusText = `((e) => e.localName + " " + (e.getAttribute("name") || e.innerText || "").trim().split("\n")[0])`
 	focusable = `[...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']")].filter((e) => e.tabIndex >= 0).filter((e) => e.checkVisibility()).map(` + focusText + `)`
 	focused   = focusText + `(document.activeElement)`
 )
 
-// focusSeen is true where what has the focus is marked, and in sight.
+// focusSeen is true if the focused element is marked, and in view.
 const focusSeen = `(() => { const e = document.activeElement, s = getComputedStyle(e), r = e.getBoundingClientRect();
 	return e.matches(":focus-visible") && s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth; })()`
 
-// TestKeyboardOrder: the key Tab reaches everything in the order of the page, and what has the
-// focus can be seen.
+// TestKeyboardOrder: the Tab key reaches everything in page order, and the focus is visible.
 func TestKeyboardOrder(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -45,7 +44,7 @@ func TestKeyboardOrder(t *testing.T) {
 	}
 }
 
-// tabTo presses Tab until something has the focus.
+// tabTo presses Tab until an element has the focus.
 func (b *tab) tabTo(what string) {
 	b.t.Helper()
 	for range 100 {
@@ -64,7 +63,7 @@ func TestKeyboard(t *testing.T) {
 	s := newSmall(t, "")
 	b := newTab(t, s.base)
 	b.open("/")
-	b.waitsText(".calm", "Nothing needs attention") // the first checks have ended
+	b.waitsText(".calm", "Nothing needs attention") // the first checks are done
 	b.keys(kb.Tab)
 	if got := eval[string](b, focused); got != "a Skip to the content" || !eval[bool](b, focusSeen) {
 		t.Errorf("the first is %q", got)
@@ -91,10 +90,10 @@ func TestKeyboard(t *testing.T) {
 	b.waitsText("tr.taken", "GEO-NA")
 }
 
-// clipboard notes what is copied: the browser's own asks for a permission.
+// clipboard records what is copied: the browser's own asks for permission.
 const clipboard = `Object.defineProperty(navigator, "clipboard", {value: {writeText: async (text) => { window.clip = text; }}});`
 
-// TestCopy: a click copies a command, and the key Enter an identifier; both are selected.
+// TestCopy: a click copies a command, and the Enter key an identifier; both are selected.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")

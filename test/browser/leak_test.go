@@ -19,21 +19,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// hurried makes the page look again at once, and wait for an answer a hundredth of the time.
+// hurried makes the page poll at once, and wait for an answer a hundredth of the time.
 const hurried = `{ const real = window.setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms >= 1000 ? 0 : ms, ...rest);
 	const limit = AbortSignal.timeout; AbortSignal.timeout = (ms) => limit.call(AbortSignal, ms / 10); }`
 
-// player answers as the console has answered, with one of its answers after the other, so that a
-// page changes each time that it looks.
+// player replays recorded answers of the console in turn, so that a page changes at each poll.
 type player struct {
 	*httptest.Server
-	asked atomic.Int64 // times
-	come  atomic.Int64 // how often somebody has asked, and may still wait for the answer
-	hold  sync.RWMutex // held by whoever wants that nothing is answered
-	busy  atomic.Int64 // seconds after which it wants to be asked again; 0 where it answers
+	asked atomic.Int64 // requests answered
+	come  atomic.Int64 // requests received, answered or not
+	hold  sync.RWMutex // held to stop answers
+	busy  atomic.Int64 // seconds to ask the client to wait; 0 to answer
 }
 
-// play starts a player of what the console has answered for a path.
+// play starts a player of the console's answers for a path.
 func (s *server) play(path string, answers []string) *player {
 	s.t.Helper()
 	p := new(player)
@@ -69,47 +68,48 @@ func (s *server) play(path string, answers []string) *player {
 	return p
 }
 
-// held is what a page holds.
+// held is what a page keeps in memory.
 type held struct{ heap, nodes, listeners, documents int64 }
 
-// unheard makes the browser no longer tell of requests, which it would do little besides.
+// unheard stops the browser from reporting requests, which would take most of its time.
 func (b *tab) unheard() {
 	b.t.Helper()
 	call(b, network.Disable, cdp.Empty{})
-	b.size(320, 100, false) // and draw little
+	b.size(320, 100, false) // and paint little
 }
 
-// measure collects what nobody holds, and returns what is left. Meanwhile the page waits for an answer: what a look leaves behind
-// until it is collected does not count.
+// measure collects garbage and returns what is left. The page waits for an answer meanwhile:
+// garbage of a poll does not count.
 func (b *tab) measure(p *player) held {
 	b.t.Helper()
 	p.hold.Lock()
 	defer p.hold.Unlock()
 	boottest.WaitOr(b.t, func() string { return "the page does not look" }, func() bool { return p.come.Load() > p.asked.Load() })
-	for range 3 { // what one collection frees may hold what the next one does
+	for range 3 { // what one collection frees may hold what the next one frees
 		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
 	}
 	dom, heap := call(b, memory.GetDOMCounters, cdp.Empty{}), call(b, runtime.GetHeapUsage, cdp.Empty{})
 	return held{int64(heap.UsedSize), dom.Nodes, dom.JsEventListeners, dom.Documents}
 }
 
-// exceeds reports whether more is held than before, by more than what comes and goes: an eighth, and some.
+// exceeds reports whether h is larger than before by more than fluctuation: an eighth, plus a
+// constant.
 func (h held) exceeds(before held) bool {
 	return h.heap > before.heap+before.heap/8+200<<10 || h.nodes > before.nodes+before.nodes/8+100 || h.listeners > before.listeners+5 || h.documents > before.documents+5
 }
 
-// most returns the larger of two for each thing that is held.
+// most returns the larger of each value.
 func (h held) most(o held) held {
 	return held{max(h.heap, o.heap), max(h.nodes, o.nodes), max(h.listeners, o.listeners), max(h.documents, o.documents)}
 }
 
-// leaks has a page look at what changes each time, often, and reports whether it holds more in the end
-// than after the first of these.
+// leaks makes a page poll answers that change each time, and reports whether it holds more at the
+// end than after the first polls.
 func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leaks bool) {
 	t.Helper()
 	reach := func(n int64) {
 		t.Helper()
-		for next := p.asked.Load(); next < n; { // as long as it looks, it may take its time
+		for next := p.asked.Load(); next < n; { // while it polls, it may take its time
 			next = min(next+50, n)
 			boottest.WaitOr(t, func() string {
 				page, err := try[string](b, `[document.visibilityState, document.readyState, lost.hidden, lost.textContent.trim()].join(", ")`)
@@ -117,14 +117,14 @@ func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leak
 			}, func() bool { return p.asked.Load() >= next })
 		}
 	}
-	const odd = 7 // looks between two measures, so that the answers take turns in what is measured: one is longer
+	const odd = 7 // polls between two measurements: odd, so that each answer is measured in turn; one is longer
 	reach(looks / 10)
 	for range 4 {
 		early = early.most(b.measure(p))
 		reach(p.asked.Load() + odd)
 	}
 	reach(looks)
-	// What the last looks hold goes with them.
+	// What the last polls hold is freed.
 	for range 8 {
 		if late = b.measure(p); !late.exceeds(early) {
 			return early, late, false
@@ -134,8 +134,8 @@ func leaks(t *testing.T, b *tab, p *player, looks int64) (early, late held, leak
 	return early, late, true
 }
 
-// TestLeak: a page that is open for long, and changes each time, holds no more after a thousand looks than
-// after a hundred.
+// TestLeak: a page that stays open, and changes each time, holds no more after a thousand polls
+// than after a hundred.
 func TestLeak(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -169,7 +169,7 @@ func TestLeak(t *testing.T) {
 	}
 }
 
-// TestLeakSeen: a page that holds what it has shown is found out.
+// TestLeakSeen: the test detects a page that keeps what it has shown.
 func TestLeakSeen(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")

@@ -1,6 +1,6 @@
-// Package browser drives the console in a real browser: the program of cmd/coredns in a process
-// of its own, manifests that change, targets that are switched off, and Debian's chromium. It has
-// tests alone. Screenshots go to build/screenshots.
+// Package browser drives the console in a real browser: the program of cmd/coredns in a separate
+// process, manifests that change, targets that are switched off, and Debian's chromium. It has only
+// tests. Screenshots go to build/screenshots.
 package browser
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What all tests share, made once.
+// All tests share these.
 var (
-	// browser is the context of the browser; tabs are made from it.
+	// browser is the context of the browser, from which tabs are made.
 	browser context.Context
 	// coredns is the program under test.
 	coredns = os.Getenv("KUADRANT_COREDNS")
@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run starts the browser, and runs the tests. Without a program or a browser nothing is tested, which is an error where the
-// environment says that it has to be.
+// run starts the browser, and runs the tests. Without a program or a browser it skips them, or
+// fails if the environment requires them.
 func run(m *testing.M) (int, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -66,13 +66,13 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// startBrowser runs a browser until end is called. It opens nothing but what it is told to, so that
-// it does without the sandbox, which root cannot have.
+// startBrowser runs a browser until end is called. It opens only what it is told to, so it runs
+// without the sandbox, which root cannot use.
 func startBrowser(path, profile string) (end func(), err error) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.NoSandbox,
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("explicitly-allowed-ports", "10080"), // a free port may be that one
+		chromedp.Flag("explicitly-allowed-ports", "10080"), // a free port may have this number
 	)
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	first, _ := chromedp.NewContext(ctx)
@@ -82,7 +82,7 @@ func startBrowser(path, profile string) (end func(), err error) {
 	}
 	browser = first
 	return func() {
-		_ = chromedp.Cancel(first) // waits for its end
+		_ = chromedp.Cancel(first) // waits until it has ended
 		cancel()
 	}, nil
 }

@@ -18,7 +18,7 @@ func (b *tab) links() []string {
 	return eval[[]string](b, `[...document.querySelectorAll("tbody th a")].map((a) => a.innerText)`)
 }
 
-// TestFilter: the form of the names limits the list, and its links lead on.
+// TestFilter: the names form filters the list, and its links work.
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -39,12 +39,12 @@ func TestFilter(t *testing.T) {
 	b.waitsText("h1", hostShop)
 	b.click(`.world a[href*="from=AU"] use`)
 	b.waitsText(".answer", "For a client in AU, GEO-OC")
-	b.click("#search input") // which is on every page
+	b.click("#search input") // on every page
 	b.keys("nothing like this" + kb.Enter)
 	b.waitsText("#live", "No name fits")
 }
 
-// TestPages: a list of many names has pages, that lead from one to the next.
+// TestPages: a list of many names has pages that link to one another.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")
@@ -64,7 +64,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestExplain: the form explains the answer that a query of the same client gets.
+// TestExplain: the form explains the answer to a query from the same client.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -106,19 +106,19 @@ func TestExplain(t *testing.T) {
 	b.t = t
 }
 
-// TestExplainWrong: a question that cannot be answered stays in the form, with what is wrong.
+// TestExplainWrong: an invalid question stays in the form, with an error message.
 func TestExplainWrong(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
 	b := newTab(t, s.base, quick)
-	b.excuse(true) // the browser notes that the status is 400
+	b.excuse(true) // the browser logs the status 400
 	path := pathOf("/explain", "name", hostShop, "from", "nowhere")
 	b.open(path)
 	b.waitsText("[role=alert]", "neither an address nor a network")
 	if got := eval[string](b, `document.querySelector("input[name=from]").value`); got != "nowhere" {
 		t.Errorf("the form has %q", got)
 	}
-	// The page is looked at again, and does not say that the server is lost.
+	// The page polls again, and does not report the server as lost.
 	eval[bool](b, `window.alarm = document.querySelector("#live [role=alert]"), true`)
 	boottest.WaitOr(t, func() string { return "the page has not looked again" }, func() bool { return b.asked(path) > 3 })
 	if !eval[bool](b, `lost.hidden && alarm.isConnected`) {
@@ -126,7 +126,7 @@ func TestExplainWrong(t *testing.T) {
 	}
 }
 
-// everyPage are all pages of the small world.
+// everyPage returns all pages of the small world.
 func everyPage() []string {
 	return []string{
 		"/", "/names", pathOf("/names", "q", "shop", "zone", "k.example.com", "state", ""), pathOf("/name", "name", hostStatus), pathOf("/name", "name", hostShop),
@@ -136,7 +136,7 @@ func everyPage() []string {
 	}
 }
 
-// TestEveryPage: pages load what they need from the server alone, and nothing goes wrong in them.
+// TestEveryPage: pages load only from the server, and without errors.
 func TestEveryPage(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -159,7 +159,7 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// TestWatch: what goes wrong in a page is noticed, or else the other tests would see nothing.
+// TestWatch: a tab notices errors in a page; else the other tests would see nothing.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -180,7 +180,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNoScript: all pages work where no script runs.
+// TestNoScript: all pages work without scripts.
 func TestNoScript(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -210,7 +210,7 @@ func TestNoScript(t *testing.T) {
 	}
 }
 
-// TestExplainSteady: where the answer is drawn, the page does not draw again each time that it looks.
+// TestExplainSteady: the page does not redraw the answer at each poll.
 func TestExplainSteady(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "")

@@ -9,10 +9,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// failures is how many checks have failed in a row, of a target that is down.
+// failures is the number of checks of a down target that have failed in a row.
 const failures = `Number((document.querySelector("#live").textContent.match(/(\d+) failures in a row/) || [0, 0])[1])`
 
-// TestFollowInPlace: while a page follows, only what differs is changed: what is selected stays so, and the map is not drawn again.
+// TestFollowInPlace: while a page follows, only what differs is changed: the selection stays, and
+// the map is not redrawn.
 func TestFollowInPlace(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -33,7 +34,7 @@ func TestFollowInPlace(t *testing.T) {
 	if got := eval[string](b, selected); got != want {
 		t.Errorf("selected is %q, and was %q", got, want)
 	}
-	s.na.off() // an alarm comes in, and the map has other destinations
+	s.na.off() // an alarm appears, and the map has other destinations
 	b.waitsText(".alarm.grave", "Nothing is up")
 	b.waits("map of other destinations", `document.querySelector(".world use title").textContent.endsWith("down")`)
 	if got := eval[string](b, selected); got != want {
@@ -45,7 +46,7 @@ func TestFollowInPlace(t *testing.T) {
 	if got := b.asked("/assets/world.svg"); got != drawn {
 		t.Errorf("the map was asked for %d times, and %d times before", got, drawn)
 	}
-	// What is selected within a text that changes elsewhere stays too.
+	// A selection within a text that changes elsewhere stays too.
 	eval[bool](b, `(() => { const e = [...document.querySelectorAll(".check")].find((e) => /failures in a row/.test(e.textContent)).firstChild;
 		const at = e.data.indexOf("refused"); getSelection().setBaseAndExtent(e, at, e, at + 7); return true })()`)
 	n = eval[int](b, failures)
@@ -58,7 +59,7 @@ func TestFollowInPlace(t *testing.T) {
 	b.waits("page without alarms", `document.querySelector(".alarm") === null && document.querySelectorAll(".tree .state.up").length === 4`)
 }
 
-// TestFollowMatches: what a page becomes while it follows is what it is when it is loaded.
+// TestFollowMatches: a page that followed equals one that was just loaded.
 func TestFollowMatches(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -84,7 +85,7 @@ func TestFollowMatches(t *testing.T) {
 		p := s.play(path, answers)
 		b := newTab(t, p.URL, `{ const real = window.setTimeout; window.setTimeout = (f, ms) => { if (ms >= 1000) { window.look = f; window.looks = (window.looks || 0) + 1; } else real(f, ms); return 0; }; }`)
 		b.open(path)
-		for i := range 4 { // from one to the other, and back
+		for i := range 4 { // there and back
 			asked := p.asked.Load()
 			eval[bool](b, `window.was = document.getElementById("live").innerHTML, window.before = looks, look(), true`)
 			b.waits("look", `looks > before && window.was !== document.getElementById("live").innerHTML`)
@@ -100,7 +101,7 @@ func TestFollowMatches(t *testing.T) {
 	}
 }
 
-// TestFollowOrder: the focus stays with what it is on when the order changes.
+// TestFollowOrder: the focus stays on its element when the order changes.
 func TestFollowOrder(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -134,7 +135,7 @@ func TestTitle(t *testing.T) {
 	b.waits("number in the title of a page that is new", `document.title.startsWith("(")`)
 }
 
-// TestFollowOlder: a browser without AbortSignal.any follows too.
+// TestFollowOlder: browsers without AbortSignal.any follow too.
 func TestFollowOlder(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")
@@ -144,7 +145,7 @@ func TestFollowOlder(t *testing.T) {
 	b.waitsText("tbody a", "another")
 }
 
-// TestRetryAfter: a page that is told to come later does so.
+// TestRetryAfter: a page obeys Retry-After.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	s := newSmall(t, "")

@@ -52,8 +52,8 @@ func (o *target) on(t *testing.T) {
 // off closes the target's listener and all its connections.
 func (o *target) off() { _ = o.server.Close() }
 
-// server is a CoreDNS with a console, over a directory of manifests for each of the clusters. Its
-// methods belong to the test's goroutine.
+// server is a CoreDNS with a console, and a directory of manifests for each cluster. Its methods
+// belong to the test's goroutine.
 type server struct {
 	t    *testing.T
 	dir  string
@@ -65,8 +65,8 @@ type server struct {
 // clusters are the names of the directories.
 var clusters = []string{"eu", "na", "as", "sa"}
 
-// newServer returns a server that does not run yet. console is what the Corefile says after the
-// console's address.
+// newServer returns a server that is not started yet. console is the rest of the Corefile's console
+// line.
 func newServer(t *testing.T, console string) *server {
 	t.Helper()
 	s := &server{t: t, dir: t.TempDir(), dns: fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))}
@@ -99,7 +99,7 @@ func newServer(t *testing.T, console string) *server {
 	return s
 }
 
-// write writes a file below the server's directory, at once.
+// write writes a file in the server's directory, atomically.
 func (s *server) write(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -111,7 +111,7 @@ func (s *server) write(name, text string) {
 	}
 }
 
-// remove removes a file below the server's directory.
+// remove removes a file from the server's directory.
 func (s *server) remove(name string) {
 	s.t.Helper()
 	if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
@@ -119,7 +119,7 @@ func (s *server) remove(name string) {
 	}
 }
 
-// start runs the server, and returns when a name that is known is answered.
+// start runs the server, and returns once it answers for name.
 func (s *server) start(name string) {
 	s.t.Helper()
 	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -139,7 +139,7 @@ func (s *server) start(name string) {
 	})
 }
 
-// log returns what the server has printed.
+// log returns the server's output so far.
 func (s *server) log() string {
 	text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 	return string(text)
@@ -152,7 +152,7 @@ func (s *server) end() {
 	s.cmd = nil
 }
 
-// ask asks for the addresses of a name, for a client's subnet or "".
+// ask queries the addresses of a name, with a client subnet unless that is "".
 func (s *server) ask(name, subnet string) (*dns.Msg, error) {
 	m := new(dns.Msg)
 	m.SetQuestion(dns.Fqdn(name), dns.TypeA)
@@ -169,7 +169,7 @@ func (s *server) ask(name, subnet string) (*dns.Msg, error) {
 	return r, err
 }
 
-// get returns what the console answers, without a browser. Where too much is asked for at a time, it waits.
+// get returns the console's answer, without a browser. It retries if the request limit is reached.
 func (s *server) get(path string) (text string) {
 	s.t.Helper()
 	boottest.WaitOr(s.t, func() string { return text }, func() bool {

@@ -24,14 +24,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// quick makes the page look every fifth of a second, where it would look every two. Nothing else
-// of it is changed.
+// quick makes the page poll every fifth of a second instead of every two seconds. It changes
+// nothing else.
 const quick = `{ const real = window.setTimeout; window.setTimeout = (f, ms, ...rest) => real(f, ms >= 1000 ? 200 : ms, ...rest); }`
 
-// violations makes what the content policy forbids an error on the console.
+// violations logs violations of the content policy as errors.
 const violations = `addEventListener("securitypolicyviolation", (e) => console.error("policy: " + e.violatedDirective + " " + e.blockedURI));`
 
-// tab is one page of the browser, with a profile of its own. It notes what goes wrong in it.
+// tab is one page of the browser, with its own profile. It records what goes wrong.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -40,12 +40,12 @@ type tab struct {
 	mu       sync.Mutex
 	faults   []string
 	requests []string // URLs
-	// excused is true while the server may be away.
+	// excused is true while errors of the server are expected.
 	excused bool
 }
 
-// newTab opens a tab for the console at base. At the end of the test, nothing may have gone
-// wrong in it. scripts run before those of each page.
+// newTab opens a tab for the console at base. The test fails if anything went wrong in the tab.
+// scripts run before those of each page.
 func newTab(t *testing.T, base string, scripts ...string) *tab {
 	t.Helper()
 	b := openTab(t, base, scripts...)
@@ -98,7 +98,7 @@ func (b *tab) check(err error) {
 	}
 }
 
-// hear notes an event.
+// hear records an event.
 func (b *tab) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,21 +127,21 @@ func (b *tab) hear(event any) {
 	}
 }
 
-// wrong returns what has gone wrong so far.
+// wrong returns the errors so far.
 func (b *tab) wrong() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.faults)
 }
 
-// excuse says whether the server may be away, or refuse, from now on.
+// excuse says whether errors of the server are expected from now on.
 func (b *tab) excuse(excused bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.excused = excused
 }
 
-// asked tells how often the pages have asked for something at a path.
+// asked returns how often the pages have requested a path.
 func (b *tab) asked(path string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -178,7 +178,7 @@ func try[T any](b *tab, expression string) (T, error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 }
 
-// waits until an expression is true; while a page loads, it is not.
+// waits waits until an expression is true; while a page loads, it is false.
 func (b *tab) waits(what, expression string) {
 	b.t.Helper()
 	boottest.WaitOr(b.t, func() string {
@@ -190,7 +190,7 @@ func (b *tab) waits(what, expression string) {
 	})
 }
 
-// waitsText waits until an element has a part of a text.
+// waitsText waits until an element contains a text.
 func (b *tab) waitsText(selector, part string) {
 	b.t.Helper()
 	b.waits(fmt.Sprintf("%q in %s", part, selector), fmt.Sprintf(`[...document.querySelectorAll(%q)].some((e) => e.innerText.includes(%q))`, selector, part))
@@ -202,7 +202,8 @@ func (b *tab) text(selector string) string {
 	return eval[string](b, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
-// click clicks on the first element, where it is not covered by another, when the page is loaded: before, it may move.
+// click clicks the first element, if nothing covers it, once the page is loaded: until then it may
+// move.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	b.waits("page that is loaded", `document.readyState === "complete"`)
@@ -215,13 +216,13 @@ func (b *tab) click(selector string) {
 	b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
 }
 
-// mouse presses or releases the button at a place of the screen.
+// mouse presses or releases the button at a point of the screen.
 func (b *tab) mouse(kind input.DispatchMouseEventType, at []float64) {
 	b.t.Helper()
 	call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: at[0], Y: at[1], Button: input.MouseButtonLeft, ClickCount: 1})
 }
 
-// keys types.
+// keys types keys.
 func (b *tab) keys(keys string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
@@ -229,13 +230,13 @@ func (b *tab) keys(keys string) {
 	b.check(chromedp.Do(ctx, chromedp.KeyEvent(keys)))
 }
 
-// size makes the tab a screen of a width and height, in CSS pixels.
+// size sets the size of the tab's screen, in CSS pixels.
 func (b *tab) size(width, height int64, phone bool) {
 	b.t.Helper()
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: phone})
 }
 
-// scheme makes the tab light or dark, and ends what moves.
+// scheme makes the tab light or dark, and ends animations.
 func (b *tab) scheme(name string) {
 	b.t.Helper()
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
@@ -243,9 +244,9 @@ func (b *tab) scheme(name string) {
 	}})
 }
 
-// picture writes a screenshot of the page down to a height in CSS pixels; 0 is what is seen.
+// picture saves a screenshot of the page down to a height in CSS pixels; 0 means the visible part.
 func (b *tab) picture(name string, height float64) {
-	fast := true // larger files
+	fast := true // at the price of larger files
 	p := page.CaptureScreenshotParams{OptimizeForSpeed: &fast}
 	if height > 0 {
 		box, err := try[[]float64](b, `[document.documentElement.clientWidth, document.documentElement.scrollHeight]`)

@@ -13,10 +13,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// token is what the console asks for.
+// token is the token of the console.
 const token = "0123456789abcdef-no-secret"
 
-// newTokenServer starts the small world with a console that asks for the token, which is in a file.
+// newTokenServer starts the small world with a console that requires the token, which is in a file.
 func newTokenServer(t *testing.T) (s *small, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "token")
@@ -24,7 +24,7 @@ func newTokenServer(t *testing.T) (s *small, file string) {
 	return newSmall(t, file), file
 }
 
-// writeToken writes a token into a file, at once.
+// writeToken writes a token into a file, atomically.
 func writeToken(t *testing.T, file, token string) {
 	t.Helper()
 	if err := os.WriteFile(file+".new", []byte(token+"\n"), 0o600); err != nil {
@@ -35,8 +35,8 @@ func writeToken(t *testing.T, file, token string) {
 	}
 }
 
-// answers has the tab give passwords where the browser asks for one, and none where there is none. asked tells how often it
-// has asked.
+// answers enters passwords when the browser asks for them, and cancels when there is none. asked
+// returns how often it has asked.
 func (b *tab) answers(passwords <-chan string) (asked func() int) {
 	b.t.Helper()
 	var n atomic.Int64
@@ -64,12 +64,12 @@ func (b *tab) answers(passwords <-chan string) (asked func() int) {
 	return func() int { return int(n.Load()) }
 }
 
-// TestTokenAsked: the browser asks the user for the password. Who has none, or a wrong one, sees
-// nothing; for who has it, the page follows.
+// TestTokenAsked: the browser asks the user for the password. Without the right one, users see
+// nothing; with it, the page follows.
 func TestTokenAsked(t *testing.T) {
 	t.Parallel()
 	s, _ := newTokenServer(t)
-	b := openTab(t, s.base, quick) // it notes that the status is 401, and that the style needs the token too
+	b := openTab(t, s.base, quick) // the page is 401, and the style needs the token too
 	passwords := make(chan string, 1)
 	b.answers(passwords)
 	for _, password := range []string{"", "wrong"} {
@@ -89,12 +89,12 @@ func TestTokenAsked(t *testing.T) {
 	b.waitsText("tbody", "another.k.example.com")
 }
 
-// TestTokenChanged: where the token has changed, a page that is open says so, and the browser asks for the new one when the
-// page is loaded again, and not before.
+// TestTokenChanged: if the token has changed, an open page says so. The browser asks for the new
+// one when the page is reloaded, and not before.
 func TestTokenChanged(t *testing.T) {
 	t.Parallel()
 	s, file := newTokenServer(t)
-	// As quick does, and notes in looks what is waited for.
+	// This does what quick does, and records in looks what the page waits for.
 	const noted = `{
 		window.looks = new Set();
 		const set = window.setTimeout, clear = window.clearTimeout;
@@ -106,7 +106,7 @@ func TestTokenChanged(t *testing.T) {
 		};
 		window.clearTimeout = (id) => { looks.delete(id); clear(id); };
 	}`
-	b := openTab(t, s.base, noted) // it notes that the status is 401
+	b := openTab(t, s.base, noted) // the page is 401
 	passwords := make(chan string, 1)
 	asks := b.answers(passwords)
 	passwords <- token
@@ -117,7 +117,7 @@ func TestTokenChanged(t *testing.T) {
 	const other = "another-token-0123456789"
 	writeToken(t, file, other)
 	b.waits("word that the token has changed", `!lost.hidden && lost.innerText.startsWith("The token has changed: reload the page. What is shown is from ")`)
-	b.waitsText("tbody", hostChecked) // what was known stays
+	b.waitsText("tbody", hostChecked) // the known content stays
 	asked := b.asked("/names")
 	if n := eval[int](b, `looks.size`); n != 0 {
 		t.Errorf("%d looks are to come", n)

@@ -8,8 +8,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// manifest is a Gateway with one listener for each host, and a policy for it. rest is what the
-// policy says besides.
+// manifest is a Gateway with one listener for each host, and a policy for it. rest is the rest of
+// the policy.
 func manifest(name, address, rest string, hosts ...string) string {
 	var listeners strings.Builder
 	for i, host := range hosts {
@@ -32,12 +32,12 @@ spec:
 `, name, listeners.String(), address, rest)
 }
 
-// balanced is the part of a policy that says how a host is shared.
+// balanced is the load-balancing part of a policy.
 func balanced(geo string, isDefault bool) string {
 	return fmt.Sprintf("  loadBalancing: {weight: 100, geo: %s, defaultGeo: %v}\n", geo, isDefault)
 }
 
-// checks is the part of a policy that has its addresses checked.
+// checks is the health-check part of a policy.
 func checks(port int) string {
 	return fmt.Sprintf("  healthCheck: {protocol: HTTP, port: %d, path: /healthz, interval: 1s, failureThreshold: 1}\n", port)
 }
@@ -49,20 +49,20 @@ const (
 	hostChecked = "checked.k.example.com"
 )
 
-// The addresses of the targets of hostChecked, in Europe and in North America.
+// The addresses of hostChecked's targets, in Europe and in North America.
 const (
 	targetEU = "127.0.0.21"
 	targetNA = "127.0.0.22"
 )
 
-// small is a server with three names, and the targets of one of them.
+// small is a server with three names, and one name's targets.
 type small struct {
 	*server
 	eu, na *target
 }
 
-// newSmall starts a server with three names: one that is the same for everybody, one for four
-// parts of the world, and one whose addresses are checked.
+// newSmall starts a server with three names: one with the same answer for everybody, one with an
+// answer for each of four parts of the world, and one with health checks.
 func newSmall(t *testing.T, console string) *small {
 	t.Helper()
 	targets, port := newTargets(t, targetEU, targetNA)
@@ -78,8 +78,8 @@ func newSmall(t *testing.T, console string) *small {
 	return s
 }
 
-// trouble makes the small world one in which everything is shown that can be wrong: both targets
-// are down, somebody else wants a name, and an object is refused.
+// trouble makes the small world show everything that can be wrong: both targets are down, another
+// object wants a name, and an object is refused.
 func (s *small) trouble() {
 	s.eu.off()
 	s.na.off()
@@ -98,14 +98,14 @@ func (b *tab) troubled(s *small) {
 	b.waitsText(".alarm h3", "1 object not served in full for < 1 min")
 }
 
-// newWide starts a small world in trouble, whose names are as long as they may be.
+// newWide starts a small world in trouble, with names of the maximum length.
 func newWide(t *testing.T) (s *server, host string) {
 	t.Helper()
 	label := func(letter string) string { return strings.Repeat(letter, 63) }
 	host = label("a") + "." + label("b") + "." + label("c") + ".k.example.com"
 	long := strings.NewReplacer("namespace: shop", "namespace: "+strings.Repeat("n", 60), "name: wide", "name: wide"+strings.Repeat("w", 59))
 	s = newServer(t, "")
-	port := peertest.FreePort(t) // nobody answers there
+	port := peertest.FreePort(t) // nobody listens there
 	for _, c := range []struct{ file, address, geo string }{{"eu/a.yaml", targetEU, "GEO-EU"}, {"na/a.yaml", targetNA, "GEO-NA"}} {
 		s.write(c.file, long.Replace(manifest("wide", c.address, balanced(c.geo, c.geo == "GEO-EU")+checks(port), host)))
 	}
@@ -116,10 +116,10 @@ func newWide(t *testing.T) (s *server, host string) {
 	return s, host
 }
 
-// largeNames is how many names the large world has.
+// largeNames is the number of names in the large world.
 const largeNames = 10000
 
-// newLarge starts a server with many names, some of them with nothing up, some contended.
+// newLarge starts a server with many names, some with nothing up, some contested.
 func newLarge(t *testing.T) *server {
 	t.Helper()
 	_, port := newTargets(t, targetEU)
@@ -136,7 +136,7 @@ func newLarge(t *testing.T) *server {
 		}
 		name := fmt.Sprintf("gateway-%03d", g)
 		switch {
-		case g%100 == 7: // nobody answers at this address
+		case g%100 == 7: // nobody listens at this address
 			texts["eu"].WriteString(manifest(name, "127.0.0.23", checks(port), hosts...))
 		case g%100 == 8:
 			texts["eu"].WriteString(manifest(name, targetEU, checks(port), hosts...))
@@ -146,7 +146,7 @@ func newLarge(t *testing.T) *server {
 			texts["as"].WriteString(manifest(name, fmt.Sprintf("203.0.113.%d", g%120+1), balanced("GEO-AS", false), hosts...))
 		}
 	}
-	for i := range 30 { // these are younger than who has the name
+	for i := range 30 { // these are younger than the owner of the name
 		text := manifest(fmt.Sprintf("younger-%02d", i), "192.0.2.251", "", fmt.Sprintf("app-%05d.team-%02d.k.example.com", i*perGateway, i))
 		texts["sa"].WriteString(strings.ReplaceAll(text, "2026-01-01", "2026-02-01"))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestClassicBuild builds CoreDNS the classic way: from its own source in the
-// module cache, with the commands that the README has for it.
+// TestClassicBuild builds CoreDNS the classic way: from its own source in the module cache, with
+// the commands in the README.
 func TestClassicBuild(t *testing.T) {
 	peertest.NeedBuilds(t)
 	root, err := filepath.Abs(".")
@@ -32,15 +32,15 @@ func TestClassicBuild(t *testing.T) {
 	if at < 0 {
 		t.Fatal("the README has no commands to build with")
 	}
-	// CoreDNS names older versions of some modules than this checkout does: what
-	// they require has to be in the cache too.
+	// CoreDNS names older versions of some modules than this checkout: their requirements must be
+	// in the cache too.
 	run(t, dir, "go", "list", "-m", "all")
-	// What `go get` would fetch is the last release, if there is one. What is
-	// tested is this checkout, with what it requires, which is in the cache.
+	// `go get` would fetch the last release, if there is one. The test uses this checkout instead,
+	// with its requirements, which are in the cache.
 	run(t, dir, "go", "mod", "edit", "-replace=github.com/coredns-kuadrant/kuadrant="+root)
 	appendFile(t, filepath.Join(dir, "go.sum"), filepath.Join(root, "go.sum"))
 	t.Setenv("GOPROXY", "off")
-	t.Setenv("GOFLAGS", "-trimpath") // as the Makefile has it: what is compiled already is taken
+	t.Setenv("GOFLAGS", "-trimpath") // as in the Makefile: reuses the build cache
 	t.Setenv("CGO_ENABLED", "0")
 	for line := range strings.Lines(all[at][1]) {
 		run(t, dir, "bash", "-c", line)
@@ -55,7 +55,8 @@ func TestClassicBuild(t *testing.T) {
 	}
 }
 
-// run runs a command in dir and returns what it prints to its standard output alone: go says on the other one what it downloads.
+// run runs a command in dir and returns its standard output; go reports downloads on standard
+// error.
 func run(t testing.TB, dir, name string, args ...string) string {
 	t.Helper()
 	var told strings.Builder

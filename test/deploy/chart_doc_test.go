@@ -14,7 +14,7 @@ func readme(t *testing.T) string {
 	return boottest.ReadFile(t, filepath.Join(chart, "README.md"))
 }
 
-// TestQuickStartInstalls: what docs/quick-start.md installs the chart with are values that it takes.
+// TestQuickStartInstalls: the chart accepts the values with which docs/quick-start.md installs it.
 func TestQuickStartInstalls(t *testing.T) {
 	line := regexp.MustCompile(`(?m)^helm install (\S+) (charts/\S+) --namespace (\S+) --set '(\S+)'$`).FindStringSubmatch(
 		boottest.ReadFile(t, "docs/quick-start.md"))
@@ -31,8 +31,8 @@ func TestQuickStartInstalls(t *testing.T) {
 	}
 }
 
-// TestReadmeTenLines: the README begins with one sentence and ten lines. They install the values for production, with the Secret that these
-// name, and ask the servers that these have.
+// TestReadmeTenLines: the README begins with one sentence and ten lines. They install the values
+// for production, with the Secret named there, and query the servers named there.
 func TestReadmeTenLines(t *testing.T) {
 	lines := regexp.MustCompile(`^# \S+\n\n[^.\n]+:\n\n~~~ sh\n((?:\S.*\n){10})~~~\n`).FindStringSubmatch(readme(t))
 	if lines == nil {
@@ -57,7 +57,7 @@ func TestReadmeTenLines(t *testing.T) {
 	}
 }
 
-// TestReadmeHasSections: the sections of the README that messages send people to are there.
+// TestReadmeHasSections: the README has the sections that messages refer to.
 func TestReadmeHasSections(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(chart, "templates", "*"))
 	if err != nil {
@@ -77,7 +77,8 @@ func TestReadmeHasSections(t *testing.T) {
 	}
 }
 
-// TestReadmeConsole: the Secret that the README has made is the one that the pods mount, with the values that stand beside it.
+// TestReadmeConsole: the Secret that the README creates is the one that the pods mount, with the
+// values next to it.
 func TestReadmeConsole(t *testing.T) {
 	text := readme(t)
 	made := regexp.MustCompile(`create secret generic (\S+) --from-literal=([a-z]+)="`).FindStringSubmatch(text)
@@ -93,7 +94,8 @@ func TestReadmeConsole(t *testing.T) {
 	}
 }
 
-// TestReadmeSecurityContext: what the README has for clusters that choose the UID takes out the IDs, and leaves the rest.
+// TestReadmeSecurityContext: the README's values for clusters that choose the UID remove the IDs,
+// and keep the rest.
 func TestReadmeSecurityContext(t *testing.T) {
 	values := regexp.MustCompile(`(?m)^podSecurityContext: \{.*\}$`).FindString(readme(t))
 	if values == "" {
@@ -107,7 +109,7 @@ func TestReadmeSecurityContext(t *testing.T) {
 	}
 }
 
-// TestReadmeValues: what the README shows as values are values.
+// TestReadmeValues: the values in the README exist.
 func TestReadmeValues(t *testing.T) {
 	blocks := regexp.MustCompile(`(?s)~~~ yaml\n(.*?)~~~`).FindAllStringSubmatch(readme(t), -1)
 	for i, block := range blocks {

@@ -16,8 +16,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestGeoFetch runs the script of the values for production. It takes a database in each form, keeps the old one where the source has none,
-// and never prints the key.
+// TestGeoFetch runs the script of the values for production. It accepts a database in each form,
+// keeps the old one if the source has none, and never prints the key.
 func TestGeoFetch(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip(err)
@@ -67,7 +67,7 @@ func TestGeoFetch(t *testing.T) {
 		if c.fetched {
 			want = database
 		}
-		// The pause is the end.
+		// The test ends at the pause.
 		once := "sleep() { kill $$; }\n" + strings.NewReplacer("cd /geo\n", "cd "+dir+"\n", "/source/", dir+"/").Replace(script)
 		out, err := exec.Command("sh", "-c", once).CombinedOutput()
 		if err != nil || string(out) != c.printed {

@@ -10,10 +10,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/health"
 )
 
-// checks are the ports that checks may go to, and API servers where there are checks: never at the addresses that checks never go to.
+// checks are the ports open for health checks, and for API servers if checks are on, except at
+// addresses that are never checked.
 var checks = []string{"TCP 80 but for some", "TCP 443 but for some", "TCP 1024-49151 but for some"}
 
-// TestLetsOut: the pods get to where the values send them, and nowhere else.
+// TestLetsOut: the pods reach the destinations in the values, and nothing else.
 func TestLetsOut(t *testing.T) {
 	for i, c := range []struct {
 		values string
@@ -22,7 +23,7 @@ func TestLetsOut(t *testing.T) {
 	}{
 		{"public", "", checks},
 		{"public", "networkPolicy.egressPorts={443,843,8443,50000}", append([]string{"TCP 843 but for some", "TCP 50000 but for some"}, checks...)},
-		// It needs the API server still, and nothing is known of its port.
+		// The pods still need the API server, and its port is unknown.
 		{"public", "probes.enabled=false", checks},
 		{"public", "clusterDNS.forward.to={tls://192.0.2.1}", checks},
 		{"cluster-dns", "", []string{"TCP 443", "TCP 6443"}},
@@ -52,7 +53,8 @@ func TestLetsOut(t *testing.T) {
 	}
 }
 
-// out returns the ports that rules let out, sorted, and where: everywhere, or but for the addresses that checks never go to.
+// out returns the ports that rules open for egress, sorted, and their destinations: everywhere, or
+// everywhere except the addresses that are never checked.
 func out(rules []networkingv1.NetworkPolicyEgressRule) (ports []string) {
 	var denied []string
 	for _, p := range health.DefaultDeny {

@@ -30,7 +30,7 @@ metadata: {name: z, namespace: kuadrant-dns}
 spec: {domainName: example.com., ttl: 300}
 `
 
-// olderChart is a copy of the chart as it may have been: its CRD of Zones does not know the field ttl yet.
+// olderChart is a copy of the chart as an older version: its CRD of Zones lacks the field ttl.
 func olderChart(t *testing.T) string {
 	t.Helper()
 	dir := copiedChart(t)
@@ -51,7 +51,7 @@ func olderChart(t *testing.T) string {
 	return dir
 }
 
-// life is a release on a server of its own.
+// life is a release on its own server.
 type life struct {
 	server *kubetest.Server
 	helm   string
@@ -62,13 +62,13 @@ func (l *life) run(t *testing.T, args ...string) string {
 	return must(t, l.helm, append(args, "--kubeconfig", l.server.Kubeconfig, "--namespace", "kuadrant-dns")...)
 }
 
-// try is run for what may fail.
+// try runs a helm command that may fail.
 func (l *life) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	return runHelm(t, l.helm, append(args, "--kubeconfig", l.server.Kubeconfig, "--namespace", "kuadrant-dns")...)
 }
 
-// shell types a command, in an empty folder, with a kubectl that asks this server.
+// shell runs a command in an empty folder, with a kubectl for this server.
 func (l *life) shell(t *testing.T, command string) string {
 	t.Helper()
 	binary := tool(t, "", "kubectl", "kubectl", "KUADRANT_REQUIRE_KUBE")
@@ -84,7 +84,7 @@ func (l *life) shell(t *testing.T, command string) string {
 	return string(out)
 }
 
-// object reads an object of the release's namespace, nil where there is none.
+// object reads an object in the release's namespace; nil for none.
 func (l *life) object(t *testing.T, apiVersion, kind, name string) *unstructured.Unstructured {
 	t.Helper()
 	got, err := l.server.Resource(t, boottest.Ref(apiVersion, kind, "kuadrant-dns")).Get(t.Context(), name, metav1.GetOptions{})
@@ -97,7 +97,8 @@ func (l *life) object(t *testing.T, apiVersion, kind, name string) *unstructured
 	return got
 }
 
-// corefile returns the name of the ConfigMap that new pods read their Corefile of. It is there.
+// corefile returns the name of the ConfigMap from which new pods read their Corefile, and checks
+// that it exists.
 func (l *life) corefile(t *testing.T) string {
 	t.Helper()
 	deploy := l.object(t, "apps/v1", "Deployment", "kuadrant-dns")
@@ -114,7 +115,7 @@ func (l *life) corefile(t *testing.T) string {
 	return ""
 }
 
-// ttl returns the TTL of the Zone as the server keeps it, 0 where it has none.
+// ttl returns the TTL of the Zone on the server; 0 for none.
 func (l *life) ttl(t *testing.T) int64 {
 	t.Helper()
 	ttl, _, _ := unstructured.NestedInt64(l.object(t, "kubi.zone/v1alpha1", "Zone", "z").Object, "spec", "ttl")
@@ -133,8 +134,9 @@ func (l *life) applyZone(t *testing.T) bool {
 	return err == nil
 }
 
-// TestRelease lets each helm install, upgrade, roll back and uninstall a release on a real API server: new CRDs come with an
-// upgrade, an old Corefile stays for the pods that still have it, and what people have written outlives the release.
+// TestRelease has each helm install, upgrade, roll back and uninstall a release on a real API
+// server. New CRDs come with an upgrade, an old Corefile stays for the pods that use it, and the
+// users' objects outlive the release.
 func TestRelease(t *testing.T) {
 	for _, helm := range helms {
 		t.Run(helm, func(t *testing.T) {
@@ -184,7 +186,7 @@ func TestRelease(t *testing.T) {
 			if l.ttl(t) != 300 {
 				t.Error("the Zone has gone")
 			}
-			// The CRDs that were left are those of the old name.
+			// The CRDs left behind have the old name.
 			args := []string{"install", "ns", chart, "-f", values}
 			if out, err := l.try(t, args...); err == nil || !strings.Contains(out, "CustomResourceDefinition") || !strings.Contains(out, `must equal "ns"`) {
 				t.Errorf("under another name: %v\n%s", err, out)
@@ -194,7 +196,7 @@ func TestRelease(t *testing.T) {
 			if l.ttl(t) != 300 {
 				t.Error("the Zone has gone with the old name")
 			}
-			if helm == "helm3" { // Helm 4 goes on with such a release as Helm 3 does
+			if helm == "helm3" { // Helm 4 continues such a release as Helm 3 does
 				l.helm = "helm"
 				args[0] = "upgrade"
 				if out, err := l.try(t, append(args, "--force-conflicts")...); err == nil || !strings.Contains(out, "forceConflicts enabled when serverSideApply disabled") {
@@ -207,8 +209,9 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// checkOldCorefiles: the commands of the README print the Corefile that is in use, after a rollback not the newest, and all Corefiles with no
-// other ConfigMap of the release. One that was deleted is back with a rollback.
+// checkOldCorefiles: the README's commands print the Corefile in use, which after a rollback is not
+// the newest, and all Corefiles, but no other ConfigMap of the release. A rollback restores a
+// deleted one.
 func (l *life) checkOldCorefiles(t *testing.T, used, other string) {
 	t.Helper()
 	l.run(t, "upgrade", "dns", chart, "--reuse-values", "--set", "lameduck=20,nets.text=192.0.2.0/24 US,overrides.text=cluster b up,metrics.dashboard.enabled=true")
@@ -236,13 +239,13 @@ func (l *life) checkOldCorefiles(t *testing.T, used, other string) {
 	}
 }
 
-// checkByHand: what somebody changes behind Helm's back makes Helm 4 refuse the next upgrade and rollback, until it is told which counts; Helm 3
-// writes over it.
+// checkByHand: after a manual change, Helm 4 refuses the next upgrade and rollback until it is told
+// which version wins; Helm 3 overwrites the change.
 func (l *life) checkByHand(t *testing.T, values string) {
 	t.Helper()
 	upgrade := []string{"upgrade", "dns", chart, "-f", values, "--set", "lameduck=20"}
 	want := l.corefile(t)
-	// What `kubectl rollout undo` does: the template of an older ReplicaSet.
+	// `kubectl rollout undo` does this: it sets the template of an older ReplicaSet.
 	deploy := l.object(t, "apps/v1", "Deployment", "kuadrant-dns")
 	patch := `[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "registry.example/kuadrant:v0"}]`
 	if _, err := l.server.Resource(t, deploy).Patch(t.Context(), deploy.GetName(), types.JSONPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "kubectl-rollout"}); err != nil {
@@ -289,8 +292,8 @@ func (l *life) checkByHand(t *testing.T, values string) {
 	}
 }
 
-// checkAutoscaler: with `replicas: null` an upgrade leaves the number of servers to whoever scales them. A rollback brings back that of the older
-// revision, which Helm 4 refuses where there are others now.
+// checkAutoscaler: with `replicas: null` an upgrade leaves the number of servers to the autoscaler.
+// A rollback restores the older revision's number, which Helm 4 refuses if it has changed since.
 func (l *life) checkAutoscaler(t *testing.T, values string) {
 	t.Helper()
 	kept := func(want int64) {
@@ -299,7 +302,7 @@ func (l *life) checkAutoscaler(t *testing.T, values string) {
 			t.Errorf("%d replicas, and %d were there", n, want)
 		}
 	}
-	// Nobody has scaled yet when the value comes.
+	// Nothing has scaled yet when the value is set.
 	l.run(t, append([]string{"upgrade", "dns", chart, "-f", values, "--set", "replicas=3"}, l.forced()...)...)
 	l.run(t, "upgrade", "dns", chart, "-f", values, "--set", "replicas=null")
 	kept(3)
@@ -308,7 +311,7 @@ func (l *life) checkAutoscaler(t *testing.T, values string) {
 		l.run(t, "upgrade", "dns", chart, "-f", values, "--set", fmt.Sprintf("replicas=null,lameduck=%d", 20+n))
 		kept(n)
 	}
-	// A rollback has no such choice: what it writes was rendered when the older revision was.
+	// A rollback has no such choice: it writes what was rendered for the older revision.
 	older := l.revision(t) - 1
 	l.shell(t, "kubectl -n kuadrant-dns scale deployment kuadrant-dns --replicas=5")
 	l.refused(t, `conflict with "kubectl" with subresource "scale"`, "rollback", "dns")
@@ -322,7 +325,7 @@ func (l *life) checkAutoscaler(t *testing.T, values string) {
 	kept(5)
 }
 
-// revision returns the number of the newest revision, whether it went well or not.
+// revision returns the number of the newest revision, successful or not.
 func (l *life) revision(t *testing.T) int {
 	t.Helper()
 	var all []struct{ Revision int }
@@ -332,15 +335,15 @@ func (l *life) revision(t *testing.T) int {
 	return all[0].Revision
 }
 
-// forced are the flags with which what the chart says counts.
+// forced returns the flags with which the chart's version wins.
 func (l *life) forced() []string {
 	if l.helm == "helm3" {
-		return nil // it has none, and asks nobody
+		return nil // it has none, and always overwrites
 	}
 	return []string{"--force-conflicts"}
 }
 
-// refused checks that Helm 4 refuses. Helm 3 is not asked.
+// refused checks that Helm 4 refuses. It skips Helm 3.
 func (l *life) refused(t *testing.T, why string, args ...string) {
 	t.Helper()
 	if l.helm == "helm3" {
@@ -351,8 +354,8 @@ func (l *life) refused(t *testing.T, why string, args ...string) {
 	}
 }
 
-// TestReleaseFromConfigDeploy: what the README has for those who come from config/deploy installs beside it, behind the Service that is there,
-// with the Lease of the old servers.
+// TestReleaseFromConfigDeploy: the README's steps for users of config/deploy install the chart next
+// to it, behind the existing Service, with the Lease of the old servers.
 func TestReleaseFromConfigDeploy(t *testing.T) {
 	section := sectionOf(t, "From config/deploy, or under another name")
 	values := regexp.MustCompile(`(?s)~~~ yaml\n(.*?)~~~`).FindStringSubmatch(section)
@@ -407,8 +410,8 @@ func sectionOf(t *testing.T, title string) string {
 	return section
 }
 
-// TestReleaseBesideCRDs: CRDs that somebody else has installed are not taken over by themselves, and can be left out, or taken over where it
-// is said. CRDs of others, which objects of the release need, have to be there.
+// TestReleaseBesideCRDs: the chart does not take over CRDs that others have installed, unless told
+// to, and can leave them out. Third-party CRDs that the release's objects need must exist.
 func TestReleaseBesideCRDs(t *testing.T) {
 	helmBinary(t, helms[0])
 	server := kubetest.Start(t)

@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// without returns rights less those that hold one of the words.
+// without returns rights except those that contain one of the words.
 func without(rights []string, words ...string) []string {
 	return slices.DeleteFunc(slices.Clone(rights), func(r string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(r, word) })
 	})
 }
 
-// TestChartRights: with values that mean the same, the chart gives the rights that config/ gives; what values leave out needs no right.
+// TestChartRights: with equivalent values, the chart grants the rights of config/; features that
+// are off need no rights.
 func TestChartRights(t *testing.T) {
 	for _, c := range []struct {
 		values, set string
@@ -45,8 +46,9 @@ func TestChartRights(t *testing.T) {
 	}
 }
 
-// TestNamespacedWritingRights: with `namespaces`, writing needs no more in the whole cluster than to find the Leases of Kuadrant's
-// operators. All rights are those of config/rbac/full, less the paths, which no Role can open.
+// TestNamespacedWritingRights: with `namespaces`, writing needs cluster-wide only the right to find
+// the Leases of Kuadrant's operators. The rights equal those of config/rbac/full, without the
+// paths, which no Role can grant.
 func TestNamespacedWritingRights(t *testing.T) {
 	anywhere := func(rights []string) (all []string) {
 		for _, r := range rights {

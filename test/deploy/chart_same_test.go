@@ -15,19 +15,20 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// sameAsOverlays are the sets of values that say what a directory of config/deploy says, with the lines of Corefiles that
-// differ: what the chart writes out, and where the kuadrant of the cluster's DNS stands.
+// sameAsOverlays are the sets of values that correspond to a directory of config/deploy, with the
+// lines of their Corefiles that differ: defaults that the chart writes out, and the position of
+// kuadrant in the cluster's DNS.
 var sameAsOverlays = map[string]struct{ only, onlyConfig []string }{
 	"public": {only: []string{"write-back all", "lease kuadrant-dns/kuadrant-dns"}},
-	// A zone has a server block of its own here, with what each block needs.
+	// Here a zone has its own server block, with the plugins that each block needs.
 	"cluster-dns": {
 		only:       []string{"example.com {", "kuadrant {", "lease kube-system/kuadrant-dns-cluster", "errors", "prometheus :9153", "ready :8181", "bufsize 1232", "}"},
 		onlyConfig: []string{"kuadrant example.com {"},
 	},
 }
 
-// TestSaysWhatConfigSays: with values that mean the same, what the chart renders is what the directory of config/deploy has, after the API server
-// has put in its defaults.
+// TestSaysWhatConfigSays: with equivalent values, the chart renders the objects of the directory of
+// config/deploy, after the API server has filled in its defaults.
 func TestSaysWhatConfigSays(t *testing.T) {
 	server := kubetest.Shared(t)
 	for name := range overlays {
@@ -43,8 +44,8 @@ func TestSaysWhatConfigSays(t *testing.T) {
 	}
 }
 
-// specOf returns the spec of the one object of a kind, and its name and namespace, as a server that it was sent to would keep it. What
-// has to differ is replaced.
+// specOf returns the spec, name and namespace of the one object of a kind, as a server would store
+// it. It replaces what must differ.
 func specOf(t *testing.T, server *kubetest.Server, kind string, r *rendered) string {
 	t.Helper()
 	found := r.of(kind)
@@ -87,8 +88,8 @@ func specOf(t *testing.T, server *kubetest.Server, kind string, r *rendered) str
 	return string(text)
 }
 
-// withoutRelease takes out of a value what the chart alone has, the label of the release, and puts lists of named things into one order;
-// the Corefile's ConfigMap is called by the beginning of its name.
+// withoutRelease removes what only the chart has, the label of the release, and sorts lists of
+// named things. The Corefile's ConfigMap gets the first part of its name.
 func withoutRelease(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -103,7 +104,7 @@ func withoutRelease(value any) any {
 		slices.SortStableFunc(v, func(a, b any) int { return strings.Compare(nameOf(a), nameOf(b)) })
 	case string:
 		if before, _, ok := strings.Cut(v, "-corefile-"); ok {
-			return strings.TrimSuffix(before, "-cluster") + "-corefile" // kustomize puts its suffix behind
+			return strings.TrimSuffix(before, "-cluster") + "-corefile" // kustomize appends its suffix
 		}
 	}
 	return value
@@ -115,7 +116,7 @@ func nameOf(value any) string {
 	return name
 }
 
-// TestCorefileIsThatOfConfig: the Corefiles have the same lines, but for those that are known.
+// TestCorefileIsThatOfConfig: the Corefiles have the same lines, except for known differences.
 func TestCorefileIsThatOfConfig(t *testing.T) {
 	for name, differ := range sameAsOverlays {
 		want := directives(boottest.ReadFile(t, filepath.Join("config", "deploy", name, "Corefile")))
@@ -124,7 +125,7 @@ func TestCorefileIsThatOfConfig(t *testing.T) {
 		want = append(want, differ.only...)
 		slices.Sort(want)
 		slices.Sort(got)
-		if name == "cluster-dns" { // a block more or less ends in another brace
+		if name == "cluster-dns" { // the number of blocks differs, and so the last brace
 			want, got = slices.Compact(want), slices.Compact(got)
 		}
 		if !slices.Equal(got, want) {
@@ -133,7 +134,7 @@ func TestCorefileIsThatOfConfig(t *testing.T) {
 	}
 }
 
-// directives are the lines of a Corefile without comments.
+// directives returns the lines of a Corefile without comments.
 func directives(corefile string) (lines []string) {
 	for line := range strings.SplitSeq(corefile, "\n") {
 		line, _, _ = strings.Cut(line, "#")
@@ -144,7 +145,7 @@ func directives(corefile string) (lines []string) {
 	return lines
 }
 
-// TestCRDsAreThoseOfConfig: the chart's CRDs are those of config/crd, but for what Helm knows them by.
+// TestCRDsAreThoseOfConfig: the chart's CRDs equal those of config/crd, except for Helm's marks.
 func TestCRDsAreThoseOfConfig(t *testing.T) {
 	files, err := filepath.Glob("config/crd/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestSchemaHasFields: values that are parts of Kubernetes' own objects have the fields of these, no more and no fewer: Helm 3 lets a
-// misspelt one pass with a warning.
+// TestSchemaHasFields: values that are parts of Kubernetes objects have exactly their fields: Helm
+// 3 accepts a misspelled one with only a warning.
 func TestSchemaHasFields(t *testing.T) {
 	var schema struct {
 		Definitions map[string]struct{ Properties map[string]any }
@@ -39,7 +39,7 @@ func TestSchemaHasFields(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the names of the fields of a struct in JSON.
+// fieldsOf returns the JSON names of a struct's fields.
 func fieldsOf(of reflect.Type) (names []string) {
 	for _, field := range reflect.VisibleFields(of) {
 		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {

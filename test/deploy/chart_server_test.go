@@ -12,10 +12,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// judged are the options for a server to say what it makes of objects, without keeping them. It refuses fields that there are not.
+// judged are the options with which a server validates objects without storing them. It refuses
+// unknown fields.
 var judged = metav1.ApplyOptions{FieldManager: "deploy", Force: true, DryRun: []string{metav1.DryRunAll}}
 
-// judging returns the server that judges objects, which knows all their kinds.
+// judging returns the server that validates objects, which knows all their kinds.
 func judging(t *testing.T) *kubetest.Server {
 	t.Helper()
 	server := kubetest.Shared(t)
@@ -23,7 +24,7 @@ func judging(t *testing.T) *kubetest.Server {
 	return server
 }
 
-// judge lets a server judge objects.
+// judge has a server validate objects.
 func judge(t *testing.T, server *kubetest.Server, from string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, obj := range objects {
@@ -36,7 +37,7 @@ func judge(t *testing.T, server *kubetest.Server, from string, objects []*unstru
 	}
 }
 
-// enforcing makes a namespace whose pods have to keep to a standard.
+// enforcing creates a namespace that enforces a pod security standard.
 func enforcing(t *testing.T, server *kubetest.Server, standard string) string {
 	t.Helper()
 	namespace := server.Namespace(t)
@@ -49,7 +50,7 @@ func enforcing(t *testing.T, server *kubetest.Server, standard string) string {
 	return namespace
 }
 
-// admitted lets a server judge a pod of the Deployment in a namespace.
+// admitted has a server validate a pod of the Deployment in a namespace.
 func (r *rendered) admitted(t *testing.T, server *kubetest.Server, namespace string) error {
 	t.Helper()
 	template, _, _ := unstructured.NestedMap(r.of("Deployment")[0].Object, "spec", "template")
@@ -58,17 +59,17 @@ func (r *rendered) admitted(t *testing.T, server *kubetest.Server, namespace str
 	pod.SetKind("Pod")
 	pod.SetName("a")
 	pod.SetNamespace(namespace)
-	// No PriorityClass is installed here, and admission looks for it.
+	// No PriorityClass is installed here, and admission requires it.
 	unstructured.RemoveNestedField(pod.Object, "spec", "priorityClassName")
 	_, err := server.Resource(t, pod).Apply(t.Context(), pod.GetName(), pod, judged)
 	return err
 }
 
-// TestServerAccepts lets a real API server judge every object of config/ and of the chart, and the pods by the standard `restricted`
-// where they are to keep to it.
+// TestServerAccepts has a real API server validate every object of config/ and of the chart, and
+// the pods by the standard `restricted` if they should meet it.
 func TestServerAccepts(t *testing.T) {
 	server := judging(t)
-	of := make(map[string]string) // namespaces, by the standard that their pods keep to
+	of := make(map[string]string) // namespaces, by the standard that they enforce
 	for _, standard := range []string{"restricted", "baseline", "privileged"} {
 		of[standard] = enforcing(t, server, standard)
 	}
@@ -89,7 +90,7 @@ func TestServerAccepts(t *testing.T) {
 	for name := range variants {
 		judge(t, server, name, kustomize(t, filepath.Join("config", "rbac", name)))
 	}
-	// A namespace is for whoever applies them to choose.
+	// Users choose the namespace when they apply these.
 	for _, name := range []string{"podmonitor.yaml", "prometheusrule.yaml"} {
 		objects := kubetest.Parse(t, boottest.ReadFile(t, filepath.Join("config", "observability", name)))
 		for _, obj := range objects {

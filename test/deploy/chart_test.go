@@ -17,11 +17,12 @@ import (
 
 const chart = "charts/kuadrant-coredns"
 
-// helms are the versions of Helm that the chart is for, by their binaries in build/bin.
+// helms are the supported versions of Helm, by their binaries in build/bin.
 var helms = []string{"helm", "helm3"}
 
-// tool returns the path of a program that a target of the Makefile builds, or of the one that a variable names. It skips the test
-// where that is missing, and fails it where the environment says CI=true or has one of the variables in required.
+// tool returns the path of a program that a Makefile target builds, or that a variable names. If it
+// is missing, it skips the test, or fails it if the environment has CI=true or one of the variables
+// in required.
 func tool(t testing.TB, variable, name, target string, required ...string) string {
 	t.Helper()
 	path := os.Getenv(variable)
@@ -47,7 +48,7 @@ func helmBinary(t testing.TB, name string) string {
 	return tool(t, "", name, "helm", "KUADRANT_REQUIRE_KUBE")
 }
 
-// runHelm runs a helm without the settings of whoever runs the test, and returns all that it has printed.
+// runHelm runs a helm without the user's settings, and returns all its output.
 func runHelm(t testing.TB, helm string, args ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
@@ -60,7 +61,7 @@ func runHelm(t testing.TB, helm string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// must returns the output of a helm that has to succeed.
+// must returns the output of a helm command that must succeed.
 func must(t testing.TB, helm string, args ...string) string {
 	t.Helper()
 	out, err := runHelm(t, helm, args...)
@@ -70,7 +71,7 @@ func must(t testing.TB, helm string, args ...string) string {
 	return out
 }
 
-// valuesFiles are the sets of values that the chart is tested with, by what their files are called.
+// valuesFiles are the sets of values that tests use, by the names of their files.
 func valuesFiles(t testing.TB) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chart, "ci", "*-values.yaml"))
@@ -108,7 +109,8 @@ func renderFile(t testing.TB, helm, values string, args ...string) *rendered {
 	return render(t, helm, "kuadrant-dns", namespace, append([]string{"-f", file}, args...)...)
 }
 
-// templated keeps what `helm template` has printed, by its arguments: several tests look at the same objects.
+// templated caches the output of `helm template` by its arguments: several tests look at the same
+// objects.
 var templated = make(map[string]string)
 
 // render renders the chart for a release.
@@ -122,7 +124,8 @@ func render(t testing.TB, helm, release, namespace string, args ...string) *rend
 	return newRendered(t, release, namespace, kubetest.Parse(t, templated[key]))
 }
 
-// TestHelmLints: nothing is wrong with the chart, with each set of values and with none, to both versions of Helm.
+// TestHelmLints: both versions of Helm find nothing wrong with the chart, with each set of values
+// and with none.
 func TestHelmLints(t *testing.T) {
 	for _, helm := range helms {
 		for _, values := range append(slices.Sorted(maps.Values(valuesFiles(t))), "") {
@@ -137,7 +140,7 @@ func TestHelmLints(t *testing.T) {
 	}
 }
 
-// TestHelmsAgree: both versions of Helm make the same objects.
+// TestHelmsAgree: both versions of Helm render the same objects.
 func TestHelmsAgree(t *testing.T) {
 	for values := range valuesFiles(t) {
 		byHelm := make(map[string][]string)

@@ -14,14 +14,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// least is what every release has to say.
+// least has the values that every release must set.
 var least = []string{"--set", "image.repository=registry.example/kuadrant", "--set", "zones[0].name=example.com"}
 
-// TestWrongValues: what cannot be meant is refused, with a message that names the value.
+// TestWrongValues: invalid values are refused, with a message that names the value.
 func TestWrongValues(t *testing.T) {
 	for i, c := range []struct {
-		set  string // with commas between several
-		want string // part of the message
+		set  string // separated by commas
+		want string // a part of the message
 	}{
 		{"mode=public", "'/mode'"},
 		{"replica=3", "'replica'"},
@@ -130,20 +130,20 @@ func TestWrongValues(t *testing.T) {
 	} {
 		args := append([]string{"template", "a", chart, "--namespace", "kuadrant-dns", "--set", c.set}, least...)
 		if strings.HasPrefix(c.set, "zones=") || strings.HasPrefix(c.set, "image.repository=") || strings.HasPrefix(c.set, "zones[0].name=") {
-			args = append(args[:5], append(least, "--set", c.set)...) // the last one counts
+			args = append(args[:5], append(least, "--set", c.set)...) // the last one wins
 		}
-		helm := helms[i%len(helms)] // they take turns: each has its own reader of schemas
+		helm := helms[i%len(helms)] // they take turns: each has its own schema validator
 		if out, err := runHelm(t, helm, args...); err == nil || !strings.Contains(out, c.want) {
 			t.Errorf("%s with %s: %v, without %q:\n%.600s", helm, c.set, err, c.want, out)
 		}
 	}
 }
 
-// TestRightValues: what is near to what is refused, and can be meant, is not.
+// TestRightValues: values that are close to invalid ones, but valid, are accepted.
 func TestRightValues(t *testing.T) {
 	for i, c := range []struct {
 		release, set string
-		want         string // part of the Corefile
+		want         string // a part of the Corefile
 	}{
 		{"a", "zones[0].fallthrough=true,zones[0].extraPlugins=forward . 192.0.2.53", "    forward . 192.0.2.53"},
 		{"a", "zones[0].fallthrough[0]=a.example.com,extraPlugins=log\n  hosts { fallthrough }", "  hosts {"},
@@ -171,7 +171,8 @@ func TestRightValues(t *testing.T) {
 	}
 }
 
-// TestReleaseNames: a name that no Service may have, to API servers that go by RFC 1035, is refused where a release would get it.
+// TestReleaseNames: the chart refuses a release name that would give a Service an invalid name (RFC
+// 1035).
 func TestReleaseNames(t *testing.T) {
 	for _, helm := range helms {
 		for _, release := range []string{"1dns", "my.dns"} {
@@ -183,7 +184,7 @@ func TestReleaseNames(t *testing.T) {
 	}
 }
 
-// TestNoSecurityContext: the cluster can be left to choose all of it.
+// TestNoSecurityContext: all of it can be left to the cluster.
 func TestNoSecurityContext(t *testing.T) {
 	for _, helm := range helms {
 		all := append([]string{"--set", "podSecurityContext=null,securityContext=null"}, least...)
@@ -198,7 +199,7 @@ func TestNoSecurityContext(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreMissing: what is to be made of a file of the chart says so where there is none.
+// TestFilesThatAreMissing: a missing file of the chart gives a clear error.
 func TestFilesThatAreMissing(t *testing.T) {
 	for name, file := range map[string]string{"prometheusRule": "rules.yaml", "dashboard": "dashboard.json"} {
 		dir := copiedChart(t)
@@ -239,7 +240,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestSelectors: the chart refuses what is no label selector, and takes what is one.
+// TestSelectors: the chart accepts label selectors, and refuses anything else in their place.
 func TestSelectors(t *testing.T) {
 	for i, selector := range []string{
 		"a", "!a", "a,b", "a=b", "a==b", "a!=b", "a=", "env in (prod, test)", "env notin (prod)", "x.example/a in (b,c),!d", "n>5", "n < 5",
@@ -254,7 +255,8 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestNullValues: a value that is null counts as empty, or is missed in a message. No template stumbles over it, and none writes it out.
+// TestNullValues: a null value counts as empty, or a message says that it is missing. No template
+// fails on it or prints it.
 func TestNullValues(t *testing.T) {
 	var values map[string]any
 	readYAML(t, filepath.Join(chart, "values.yaml"), &values)
@@ -271,7 +273,7 @@ func TestNullValues(t *testing.T) {
 			t.Errorf("%s with %s=null writes out <nil>", helm, path)
 		case err == nil:
 			empty++
-		case !strings.Contains(out, "missing property '"+name+"'") && path != "zones" && path != "image.repository": // these have messages of their own
+		case !strings.Contains(out, "missing property '"+name+"'") && path != "zones" && path != "image.repository": // own messages
 			t.Errorf("%s with %s=null:\n%.600s", helm, path, out)
 		}
 	}
@@ -287,7 +289,7 @@ func TestNullValues(t *testing.T) {
 	}
 }
 
-// pathsOf returns the names of all values, sections too, as --set takes them.
+// pathsOf returns the names of all values, including sections, in the form of --set.
 func pathsOf(values map[string]any, before string) (paths []string) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		path := before + strings.ReplaceAll(name, ".", "\\.")
@@ -299,7 +301,8 @@ func pathsOf(values map[string]any, before string) (paths []string) {
 	return paths
 }
 
-// TestReplicas: the number of servers is that of the values, and nobody's where it is left to an autoscaler. The notes say which.
+// TestReplicas: the number of servers is that of the values, or unset for an autoscaler. The notes
+// say which.
 func TestReplicas(t *testing.T) {
 	for _, helm := range helms {
 		for set, want := range map[string]struct {
@@ -322,17 +325,18 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// notesOf returns what is printed when a release is installed.
+// notesOf returns the notes of an installation.
 func notesOf(t *testing.T, helm string, args ...string) string {
 	t.Helper()
-	server := kubetest.Shared(t) // Helm 3 asks one even for a dry run, and what other tests have left there is nobody's
+	server := kubetest.Shared(t) // Helm 3 needs one even for a dry run; objects of other tests do not matter
 	out := must(t, helm, append([]string{"install", "a", chart, "--dry-run=client", "--take-ownership", "--kubeconfig", server.Kubeconfig, "--namespace", "kuadrant-dns"}, args...)...)
 	_, notes, _ := strings.Cut(out, "\nNOTES:\n")
 	return notes
 }
 
-// TestNotes: the notes say who may publish, where clients are, and who checks targets; they warn of two PodDisruptionBudgets, of load
-// balancers with a hostname, and of Corefiles that stay.
+// TestNotes: the notes say who may publish, where clients are, and which servers check targets.
+// They warn of two PodDisruptionBudgets, of load balancers with a hostname, and of Corefiles that
+// stay.
 func TestNotes(t *testing.T) {
 	const budget = "podDisruptionBudget.enabled=false"
 	for i, c := range []struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// deployDoc returns a text of docs, and the Corefiles in it.
+// deployDoc returns a text of docs, and its Corefiles.
 func deployDoc(t *testing.T, name string) (text string, corefiles []string) {
 	t.Helper()
 	text = boottest.ReadFile(t, filepath.Join("docs", name))
@@ -32,7 +32,7 @@ func deployDoc(t *testing.T, name string) (text string, corefiles []string) {
 	return text, corefiles
 }
 
-// TestDeployDocCorefiles boots every Corefile of the texts about deployment, and about moving here.
+// TestDeployDocCorefiles boots every Corefile in the texts about deployment and migration.
 func TestDeployDocCorefiles(t *testing.T) {
 	program, config := boottest.CoreDNS(t), boottest.Unreachable(t)
 	for _, name := range []string{"migrating.md", "cluster-dns.md", "delegation.md", "client-address.md"} {
@@ -48,8 +48,8 @@ func TestDeployDocCorefiles(t *testing.T) {
 	}
 }
 
-// TestDelegationDoc serves the zone of docs/delegation.md as it is set up there, and
-// its parent with the lines that it says to add, and types its lines.
+// TestDelegationDoc serves the zone of docs/delegation.md as set up there, and its parent with the
+// lines to add, and runs the commands.
 func TestDelegationDoc(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
@@ -75,7 +75,8 @@ func TestDelegationDoc(t *testing.T) {
 	typeAll(t, text, 6, strings.NewReplacer("@192.0.2.53", digs(child), "@198.51.100.53", digs(child), "@a.example.com", digs(parent)))
 }
 
-// typeAll types the lines that a text shows of a terminal, of which there are some at least.
+// typeAll runs the commands that a text shows in a terminal, and checks that there are at least so
+// many.
 func typeAll(t *testing.T, text string, least int, servers *strings.Replacer) {
 	t.Helper()
 	commands := 0
@@ -93,11 +94,11 @@ func typeAll(t *testing.T, text string, least int, servers *strings.Replacer) {
 	}
 }
 
-// digs returns an address as dig takes it.
+// digs returns an address in dig's form.
 func digs(addr string) string { return "@" + strings.Replace(addr, ":", " -p ", 1) }
 
-// proxied puts a header of version 2 of the PROXY protocol before what a client has
-// sent to a proxy on a transport: 1 for TCP, 2 for UDP.
+// proxied puts a PROXY protocol header (version 2) before what a client has sent to a proxy over a
+// transport: 1 for TCP, 2 for UDP.
 func proxied(client string, transport byte, sent []byte) []byte {
 	header := append([]byte("\r\n\r\n\x00\r\nQUIT\n"), 0x21, 0x10|transport, 0, 12)
 	header = append(header, net.ParseIP(client).To4()...)
@@ -107,8 +108,8 @@ func proxied(client string, transport byte, sent []byte) []byte {
 	return append(header, sent...)
 }
 
-// askThroughProxy asks over a network as a proxy does that a client has asked, or, for
-// the client "", as the client itself does.
+// askThroughProxy queries over a network as a proxy does for a client, or, for the client "", as
+// the client itself.
 func askThroughProxy(t *testing.T, network, addr, client string) string {
 	t.Helper()
 	packed, err := boottest.Question("a.example.com.", dns.TypeA).Pack()
@@ -128,7 +129,7 @@ func askThroughProxy(t *testing.T, network, addr, client string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	// Not through dns.Conn, which would put the length before the header.
+	// dns.Conn would put the length before the header.
 	if _, err := conn.Conn.Write(packed); err != nil {
 		t.Fatal(err)
 	}
@@ -139,9 +140,8 @@ func askThroughProxy(t *testing.T, network, addr, client string) string {
 	return boottest.FirstA(reply)
 }
 
-// TestClientAddressDoc: behind a proxy, the Corefile of docs/client-address.md answers
-// by the address in the header, over UDP and TCP, and by the source of a query without
-// one.
+// TestClientAddressDoc: behind a proxy, the Corefile of docs/client-address.md answers by the
+// address in the header, over UDP and TCP, and without a header by the source of the query.
 func TestClientAddressDoc(t *testing.T) {
 	_, corefiles := deployDoc(t, "client-address.md")
 	at := slices.IndexFunc(corefiles, func(c string) bool { return strings.Contains(c, "proxyproto") })

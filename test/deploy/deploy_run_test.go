@@ -23,8 +23,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// fitted is a Corefile that is to run on a machine that has its ports taken, and lacks the directories and the other servers that it
-// names.
+// fitted is a Corefile adapted to a machine on which its ports are taken, and the directories and
+// other servers that it names do not exist.
 type fitted struct {
 	text string
 	at   map[string]string // the addresses of the plugins that have one
@@ -32,7 +32,8 @@ type fitted struct {
 
 var listener = regexp.MustCompile(`(?m)^([ \t]*(health|ready|prometheus|console) )(?:localhost)?:\d+`)
 
-// fit makes a Corefile fit for a test. With a kubeconfig, *kubernetes* reads it: the one plugin that does not know the variable.
+// fit adapts a Corefile for a test. *kubernetes* reads kubeconfig if it is not "": it is the only
+// plugin that ignores the variable.
 func fit(t *testing.T, corefile, kubeconfig string) fitted {
 	t.Helper()
 	f := fitted{at: make(map[string]string)}
@@ -54,28 +55,28 @@ func fit(t *testing.T, corefile, kubeconfig string) fitted {
 	return f
 }
 
-// checkedPolicy is what the servers answer from.
+// checkedPolicy is what the servers serve.
 var checkedPolicy = strings.Replace(fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1"),
 	"name: p}", "name: p, labels: {env: test, tier: web}}", 1)
 
-// TestRuns runs CoreDNS with the Corefile of each overlay and set of values, in the way its pods do and with their rights, against a
-// real API server: it answers for the zone, says who has answered, is healthy and ready, counts, writes what it is to write, and
-// misses nothing.
+// TestRuns runs CoreDNS with the Corefile of each overlay and set of values, as its pods do and
+// with their rights, against a real API server. It answers for the zone, identifies itself, is
+// healthy and ready, exports metrics, writes what it should, and lacks no right.
 func TestRuns(t *testing.T) {
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t, kubetest.GatewayAPI, kubetest.Kuadrant, kubetest.ExternalDNS)
 	boottest.NeedNamespace(t, server, "lease-home")
 	binary := boottest.CoreDNS(t)
 	eachRendered(t, func(t *testing.T, r *rendered) {
-		server.ApplyIn(t, "shop", checkedPolicy) // anew each time: nobody has written to it
-		user := server.Namespace(t)              // a name that is nobody's
+		server.ApplyIn(t, "shop", checkedPolicy) // fresh each time: no status was written
+		user := server.Namespace(t)              // a new name
 		bindTo(t, server, user, r.objects, nil)
 		gate := newRightsGate(t, server, user)
-		if !strings.Contains(r.corefile, "write-back off") && !strings.Contains(r.corefile, " lease ") { // outside of a pod nothing says where
+		if !strings.Contains(r.corefile, "write-back off") && !strings.Contains(r.corefile, " lease ") { // no namespace outside a pod
 			r.corefile = strings.Replace(r.corefile, "state ", "lease "+r.namespace+"/kuadrant-dns\n        state ", 1)
 		}
 		f := r.fit(t, gate.Kubeconfig)
-		t.Cleanup(func() { r.forgetLease(t, server) }) // a server that is killed leaves it behind
+		t.Cleanup(func() { r.forgetLease(t, server) }) // a killed server leaves it behind
 		addr, printed := peertest.RunCoreDNS(t, binary, f.text, "KUBECONFIG="+gate.Kubeconfig, "HOSTNAME=a")
 		boottest.WaitFor(t, "answer", func() bool { return boottest.AskFirst(addr, "a.example.com.") == "192.0.2.1" })
 		for plugin, path := range map[string]string{"health": "/health", "ready": "/ready", "prometheus": "/metrics"} {
@@ -93,7 +94,7 @@ func TestRuns(t *testing.T) {
 		if names := regexp.MustCompile(`(?m)^ +kubernetes (\S+)`).FindStringSubmatch(f.text); names != nil {
 			own := "kubernetes.default.svc." + names[1] + "."
 			boottest.WaitFor(t, "the cluster's own names", func() bool { return boottest.AskFirst(addr, own) == "10.0.0.1" })
-			// The others are those of a variant: TestEveryRightIsUsed.
+			// TestEveryRightIsUsed covers the rights of variants.
 			boottest.WaitFor(t, "rights on these to be used, each verb", func() bool { return len(gate.rights.unused(namesRights)) == 0 })
 		}
 		if regexp.MustCompile(`(?m)^ +nsid$`).MatchString(f.text) {
@@ -115,7 +116,7 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// TestDeployIsNotReady: while the API server has never been there, a pod lives and gets no queries.
+// TestDeployIsNotReady: until the API server has answered once, a pod is alive but gets no queries.
 func TestDeployIsNotReady(t *testing.T) {
 	binary, config := boottest.CoreDNS(t), boottest.Unreachable(t)
 	for name := range overlays {
@@ -132,7 +133,8 @@ func TestDeployIsNotReady(t *testing.T) {
 	}
 }
 
-// status returns the status that a URL is answered with, for whoever has a token unless that is ""; 0 where there is no answer.
+// status returns the HTTP status of a URL, requested with token unless that is ""; 0 if there is no
+// answer.
 func status(url, token string) int {
 	req, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
@@ -150,7 +152,8 @@ func status(url, token string) int {
 	return resp.StatusCode
 }
 
-// lease returns the client of the namespace of the release's Lease, and its name, "" where the Corefile names none.
+// lease returns a client for the namespace of the release's Lease, and its name, "" if the Corefile
+// has none.
 func (r *rendered) lease(t *testing.T, server *kubetest.Server) (dynamic.ResourceInterface, string) {
 	t.Helper()
 	name := regexp.MustCompile(`(?m)^ +lease ([^/\n]+)/(\S+)$`).FindStringSubmatch(r.corefile)
@@ -171,7 +174,8 @@ func (r *rendered) forgetLease(t *testing.T, server *kubetest.Server) {
 	}
 }
 
-// wrote reports whether the Lease is held, which is taken before anything is written, and a policy's status is written.
+// wrote reports whether the Lease is held, which precedes all writes, and a policy's status is
+// written.
 func (r *rendered) wrote(t *testing.T, server *kubetest.Server) bool {
 	t.Helper()
 	leases, name := r.lease(t, server)
@@ -184,7 +188,8 @@ func (r *rendered) wrote(t *testing.T, server *kubetest.Server) bool {
 	return holder != "" && policy != nil && kubetest.Condition(policy, "Accepted")
 }
 
-// fit is fit for what is deployed: each volume is a directory, with what its ConfigMap has, or with files such as its Secret would have.
+// fit adapts the Corefile of a deployment: each volume is a directory, with the content of its
+// ConfigMap, or with files as in its Secret.
 func (r *rendered) fit(t *testing.T, config string) fitted {
 	t.Helper()
 	text, root := strings.ReplaceAll(r.corefile, "apps.example.com", "example.com"), t.TempDir() // the zone of checkedPolicy

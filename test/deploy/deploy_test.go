@@ -12,7 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// TestDeployImage sets the image in the way that the overlays say.
+// TestDeployImage sets the image as the overlays say.
 func TestDeployImage(t *testing.T) {
 	program, err := filepath.Abs(strings.TrimSpace(run(t, ".", "go", "tool", "-modfile=tools/go.tool.mod", "-n", "kustomize")))
 	if err != nil {
@@ -31,7 +31,7 @@ func TestDeployImage(t *testing.T) {
 	}
 }
 
-// TestDeployService: the address keeps the client's. Its ports are those of TestHangsTogether.
+// TestDeployService: the address preserves the client's. TestHangsTogether checks its ports.
 func TestDeployService(t *testing.T) {
 	var service corev1.Service
 	renderOverlay(t, "public").only(t, "Service", "kuadrant-dns", &service)
@@ -40,8 +40,8 @@ func TestDeployService(t *testing.T) {
 	}
 }
 
-// TestDeployEgress: the cluster's DNS gets out to the ports that its text names, and to no other one: it checks nothing. The public
-// servers get to all that checks go to.
+// TestDeployEgress: the cluster's DNS reaches only the ports that its text names: it checks
+// nothing. The public servers reach everything that checks may go to.
 func TestDeployEgress(t *testing.T) {
 	var network networkingv1.NetworkPolicy
 	o := renderOverlay(t, "cluster-dns")

@@ -14,7 +14,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// dockerfile returns the instructions of the Dockerfile, each in one line.
+// dockerfile returns the instructions of the Dockerfile, each on one line.
 func dockerfile(t *testing.T) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile("Dockerfile")
@@ -30,9 +30,8 @@ func dockerfile(t *testing.T) (lines []string) {
 	return lines
 }
 
-// TestDockerfile: the image has an account without rights, which config/deploy names
-// by its number, nothing but what the first stage has put aside, and no image of a
-// registry in it beside Go's own.
+// TestDockerfile: the image has an account without rights, whose number config/deploy uses, only
+// what the first stage puts aside, and no base image other than Go's own.
 func TestDockerfile(t *testing.T) {
 	lines := dockerfile(t)
 	for _, want := range []string{
@@ -49,7 +48,7 @@ func TestDockerfile(t *testing.T) {
 		if !known.MatchString(line) {
 			t.Errorf("instruction %q", line)
 		}
-		// There is no shell that could run anything.
+		// There is no shell to run commands.
 		if i > last && strings.HasPrefix(line, "RUN") {
 			t.Errorf("in the last stage: %q", line)
 		}
@@ -69,7 +68,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// TestDockerignore: what the binary is made of is not left out.
+// TestDockerignore: no source of the binary is ignored.
 func TestDockerignore(t *testing.T) {
 	text, err := os.ReadFile(".dockerignore")
 	if err != nil {
@@ -98,7 +97,8 @@ func TestDockerignore(t *testing.T) {
 	}
 }
 
-// TestDockerBuild runs the Dockerfile's own command: both programs are static, and the server tells its version.
+// TestDockerBuild runs the Dockerfile's own command: both programs are static, and the server
+// prints its version.
 func TestDockerBuild(t *testing.T) {
 	peertest.NeedBuilds(t)
 	var command string
@@ -126,7 +126,7 @@ func TestDockerBuild(t *testing.T) {
 	}
 }
 
-// static fails where a program needs a library or a loader, or has a path of this machine in it.
+// static fails if a program needs a library or a loader, or contains a path of this machine.
 func static(t *testing.T, out string) {
 	binary, err := elf.Open(out)
 	if err != nil {

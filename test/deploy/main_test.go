@@ -1,5 +1,5 @@
-// Package deploy tests what the project is deployed with: config/, its roles and their use, the Dockerfile, and the
-// dashboard and alerts. It has tests alone.
+// Package deploy tests the deployment files: config/, its roles and their use, the Dockerfile, the
+// chart, and the dashboard and alerts. It has only tests.
 package deploy
 
 import (

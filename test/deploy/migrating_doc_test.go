@@ -23,7 +23,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// migratingDoc is docs/migrating.md, and its first Corefile with probes off over manifests in DIR, as the cluster local.
+// migratingDoc is docs/migrating.md, and its first Corefile with probes off for manifests in DIR,
+// as the cluster local.
 type migratingDoc struct {
 	text, corefile string
 }
@@ -35,7 +36,7 @@ func readMigratingDoc(t *testing.T) *migratingDoc {
 		Replace(fit(t, corefiles[0], "").text)}
 }
 
-// objects writes the objects that the text shows into a directory.
+// objects writes the objects in the text to a directory.
 func (d *migratingDoc) objects(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -45,7 +46,8 @@ func (d *migratingDoc) objects(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestMigratingDocGeo: the Corefile names a geo database, which is on the servers, so the commands of kdns name one of their own.
+// TestMigratingDocGeo: the Corefile names a geo database on the servers, so the kdns commands name
+// a local one.
 func TestMigratingDocGeo(t *testing.T) {
 	commands := regexp.MustCompile(`kdns [a-z]+ [^\n`+"`"+`]*--corefile Corefile[^\n`+"`"+`]*`).
 		FindAllString(readMigratingDoc(t).text, -1)
@@ -59,7 +61,8 @@ func TestMigratingDocGeo(t *testing.T) {
 	}
 }
 
-// TestMigratingDocObjects: what `kdns check` does finds nothing in the objects that the text shows, under its first Corefile.
+// TestMigratingDocObjects: `kdns check` finds no fault in the text's objects, under its first
+// Corefile.
 func TestMigratingDocObjects(t *testing.T) {
 	d := readMigratingDoc(t)
 	view := d.compile(t, d.objects(t))
@@ -71,7 +74,8 @@ func TestMigratingDocObjects(t *testing.T) {
 	}
 }
 
-// compile compiles the objects of a directory under the first Corefile, as kdns does. What does not count of them is an error.
+// compile compiles the objects of a directory under the first Corefile, as kdns does. An object
+// that does not count is an error.
 func (d *migratingDoc) compile(t *testing.T, dir string) *inspect.View {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "Corefile")
@@ -94,14 +98,14 @@ func (d *migratingDoc) compile(t *testing.T, dir string) *inspect.View {
 	return &inspect.View{Snapshot: records.Compile(nil, objects, s.Options, time.Now()), Locator: db}
 }
 
-// TestMigratingDocAnswers serves the objects of the text under its first Corefile.
+// TestMigratingDocAnswers serves the text's objects under its first Corefile.
 func TestMigratingDocAnswers(t *testing.T) {
 	d := readMigratingDoc(t)
 	addr, _ := peertest.RunCoreDNS(t, boottest.CoreDNS(t), strings.Replace(d.corefile, "DIR", d.objects(t), 1))
 	boottest.WaitFor(t, "answer", func() bool { return boottest.AskFirst(addr, "api.apps.example.com.") == "192.0.2.20" })
 }
 
-// TestMigratingDocIsAccepted lets a real API server judge the objects.
+// TestMigratingDocIsAccepted has a real API server validate the objects.
 func TestMigratingDocIsAccepted(t *testing.T) {
 	server := judging(t)
 	for _, b := range doctest.YAML.FindAllStringSubmatch(readMigratingDoc(t).text, -1) {
@@ -109,8 +113,8 @@ func TestMigratingDocIsAccepted(t *testing.T) {
 	}
 }
 
-// TestMigratingDocNameByName: with the second Corefile of docs/migrating.md, names that are not here yet are
-// answered by the old servers.
+// TestMigratingDocNameByName: with the second Corefile of docs/migrating.md, the old servers answer
+// names that have not moved yet.
 func TestMigratingDocNameByName(t *testing.T) {
 	_, corefiles := deployDoc(t, "migrating.md")
 	at := slices.IndexFunc(corefiles, func(c string) bool { return strings.Contains(c, "fallthrough") })
@@ -130,7 +134,8 @@ func TestMigratingDocNameByName(t *testing.T) {
 	}
 }
 
-// TestMigratingDocExport runs the filter of docs/migrating.md for Route 53 over a hosted zone, and compiles what it makes.
+// TestMigratingDocExport runs the filter of docs/migrating.md for Route 53 over a hosted zone, and
+// compiles its output.
 func TestMigratingDocExport(t *testing.T) {
 	if _, err := exec.LookPath("jq"); err != nil {
 		t.Skip("jq is not installed: it is in Debian's package jq")
@@ -180,8 +185,8 @@ func TestMigratingDocExport(t *testing.T) {
 	}
 }
 
-// hostedZone is what Route 53 says of a zone with records of every form that the filter knows, and of those that
-// it leaves out.
+// hostedZone is Route 53's output for a zone with records of every form that the filter handles,
+// and of those that it leaves out.
 const hostedZone = `{"ResourceRecordSets": [
 {"Name": "apps.example.com.", "Type": "NS", "TTL": 172800, "ResourceRecords": [{"Value": "ns-1.example.net."}]},
 {"Name": "apps.example.com.", "Type": "SOA", "TTL": 900, "ResourceRecords": [{"Value": "ns-1.example.net. hostmaster.example.net. 1 7200 900 1209600 86400"}]},
@@ -202,7 +207,7 @@ const hostedZone = `{"ResourceRecordSets": [
 {"Name": "kuadrant-a-shop.apps.example.com.", "Type": "TXT", "TTL": 300, "ResourceRecords": [{"Value": "\"heritage=external-dns,external-dns/owner=one\""}]}
 ]}`
 
-// exportedNames are the names that come of it, with their types, and with their members.
+// exportedNames are the names in the filter's output, with their types and members.
 const exportedNames = `*.dev.apps.example.com [A]
 apps.example.com [NS SOA MX]
 blue.apps.example.com [A], one for "*" with 3, two for "*" with 0

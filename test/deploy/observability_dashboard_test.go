@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// grafanaDashboard is what the tests look at of config/observability/dashboard.json.
+// grafanaDashboard has the fields of config/observability/dashboard.json that tests read.
 type grafanaDashboard struct {
 	UID, Title    string
 	SchemaVersion int
@@ -43,7 +43,8 @@ type dashboardQuery struct {
 	panel, Expr, Legend string
 }
 
-// promQL returns the expression as Grafana sends it, with a time for Grafana's own variables.
+// promQL returns the expression as Grafana sends it, with a time in place of Grafana's own
+// variables.
 func (q dashboardQuery) promQL() string {
 	return strings.NewReplacer("$__rate_interval", "5m", "$__range", "6h").Replace(q.Expr)
 }
@@ -77,7 +78,8 @@ func (d *grafanaDashboard) queries() (all []dashboardQuery) {
 	return all
 }
 
-// TestObservabilityDashboard: the panels have all that a reader needs, lie beside one another, and use variables that there are.
+// TestObservabilityDashboard: the panels have all that a reader needs, do not overlap, and use
+// existing variables.
 func TestObservabilityDashboard(t *testing.T) {
 	d := readDashboard(t)
 	if d.UID == "" || d.Title == "" || d.SchemaVersion < 36 {
@@ -122,7 +124,7 @@ func TestObservabilityDashboard(t *testing.T) {
 	checkVariables(t, &d)
 }
 
-// checkVariables checks that every variable is defined that is used, and used that is defined.
+// checkVariables checks that the defined variables are those in use.
 func checkVariables(t *testing.T, d *grafanaDashboard) {
 	t.Helper()
 	text, err := os.ReadFile(dashboardFile)
@@ -162,7 +164,8 @@ func checkVariables(t *testing.T, d *grafanaDashboard) {
 	}
 }
 
-// TestObservabilityObjects: the kustomization has the rules and the dashboard as they are in the files, and what finds the servers.
+// TestObservabilityObjects: the kustomization has the rules and the dashboard as in the files, and
+// the objects that find the servers.
 func TestObservabilityObjects(t *testing.T) {
 	var rules map[string]any
 	readYAML(t, rulesFile, &rules)
@@ -194,7 +197,8 @@ func TestObservabilityObjects(t *testing.T) {
 	}
 }
 
-// TestObservabilityThresholds: what is to be looked at is red, and no figure is missing where there is nothing to count.
+// TestObservabilityThresholds: alarming values are red, and no figure is missing if there is
+// nothing to count.
 func TestObservabilityThresholds(t *testing.T) {
 	for title, want := range map[string]string{
 		"Servers that can answer": `[{"color":"red","value":null},{"color":"green","value":1}]`,

@@ -16,7 +16,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// runbookSections returns the texts of docs/runbooks.md by their headings.
+// runbookSections returns the sections of docs/runbooks.md by their headings.
 func runbookSections(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("docs/runbooks.md")
@@ -34,7 +34,8 @@ func runbookSections(t *testing.T) map[string]string {
 	return sections
 }
 
-// TestRunbooks: every alert has its section and leads to it, every section has its alert, and says all that it should.
+// TestRunbooks: every alert links to its section, and every section has its alert and all its
+// parts.
 func TestRunbooks(t *testing.T) {
 	sections := runbookSections(t)
 	severities := []string{"critical", "warning", "info"}
@@ -69,10 +70,10 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// metricInText finds the names of metrics in a text.
+// metricInText matches the names of metrics in a text.
 var metricInText = regexp.MustCompile(`\bcoredns_[a-z_]*[a-z]`)
 
-// TestRunbookMetrics: every metric that docs/runbooks.md and docs/operations.md name exists.
+// TestRunbookMetrics: every metric in docs/runbooks.md and docs/operations.md exists.
 func TestRunbookMetrics(t *testing.T) {
 	v := &vocabulary{exported: exportedMetrics(t), used: make(map[string]bool)}
 	named := 0
@@ -91,14 +92,14 @@ func TestRunbookMetrics(t *testing.T) {
 	}
 }
 
-// TestRunbookLogLines: every line of the log that a page of docs quotes is written somewhere, here or in CoreDNS. It stands behind
-// "log" or "log says", or has an …, which stands for any text.
+// TestRunbookLogLines: every log line that a page of docs quotes is written somewhere, here or in
+// CoreDNS. A quotation follows "log" or "log says", or has an …, which stands for any text.
 func TestRunbookLogLines(t *testing.T) {
 	literals := sourceLiterals(t)
 	written := func(quotation string) bool {
 		return slices.ContainsFunc(literals, func(text string) bool { return quotes(quotation, text) })
 	}
-	quotations := make(map[string][]string) // by where they stand
+	quotations := make(map[string][]string) // by their place
 	for section, body := range runbookSections(t) {
 		for _, item := range regexp.MustCompile(`(?m)^\* Log: (.*(?:\n  .*)*)`).FindAllStringSubmatch(body, -1) {
 			for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(item[1], -1) {
@@ -112,7 +113,7 @@ func TestRunbookLogLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, page := range pages {
-		if page == "docs/runbooks.md" || page == "docs/architecture.md" { // its … is for names of files
+		if page == "docs/runbooks.md" || page == "docs/architecture.md" { // its … is for file names
 			continue
 		}
 		text := regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)$").ReplaceAllString(boottest.ReadFile(t, page), "")
@@ -143,7 +144,8 @@ func TestRunbookLogLines(t *testing.T) {
 	}
 }
 
-// quotes reports whether a quotation is of a text with verbs for fmt: its parts between …, numbers and names stand there in this order.
+// quotes reports whether a quotation matches a text with fmt verbs: the text has the parts between
+// …, numbers and names in this order.
 func quotes(quotation, text string) bool {
 	for _, part := range regexp.MustCompile(`…|\S*["0-9]\S*`).Split(strings.Join(strings.Fields(quotation), " "), -1) {
 		part = strings.TrimSpace(part)
@@ -156,7 +158,7 @@ func quotes(quotation, text string) bool {
 	return true
 }
 
-// sourceLiterals returns the string constants of what writes to the log.
+// sourceLiterals returns the string constants of the code that writes to the log.
 func sourceLiterals(t *testing.T) (all []string) {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/coredns/coredns").Output()

@@ -22,7 +22,8 @@ type promSeries struct {
 	Values string `json:"values"`
 }
 
-// seriesOf returns the series that two servers would have which export what one has, for an hour: what counts grows.
+// seriesOf returns, for one server's samples, an hour of series from two such servers: counters
+// grow.
 func seriesOf(all model.Vector) (series []promSeries) {
 	for _, instance := range []model.LabelValue{"a", "b"} {
 		for _, s := range all {
@@ -42,7 +43,8 @@ func seriesOf(all model.Vector) (series []promSeries) {
 	return series
 }
 
-// evaluated says what comes of expressions an hour after the series have begun: an error, or samples; nothing for one without any.
+// evaluated returns the results of expressions an hour after the series start: an error, or
+// samples; nothing for an expression without samples.
 func evaluated(t *testing.T, series []promSeries, expressions []string) map[string]string {
 	t.Helper()
 	var queries []map[string]string
@@ -60,7 +62,7 @@ func evaluated(t *testing.T, series []promSeries, expressions []string) map[stri
 	}
 	file := filepath.Join(t.TempDir(), "evaluated.yaml")
 	boottest.WriteFile(t, file, string(text))
-	// No samples are expected of any: promtool prints those that there are.
+	// The test expects no samples: promtool then prints the actual ones.
 	out, err := promtool(t, "test", "rules", file)
 	if err == nil {
 		t.Fatalf("no expression has a sample:\n%s", out)
@@ -78,8 +80,8 @@ func evaluated(t *testing.T, series []promSeries, expressions []string) map[stri
 	return results
 }
 
-// checkEvaluation has Prometheus's own engine evaluate what the dashboard asks for, and what the rules record, over two servers: nothing is an
-// error, and each panel shows something.
+// checkEvaluation has Prometheus's own engine evaluate the queries of the dashboard and the
+// recording rules, over two servers: there are no errors, and each panel shows something.
 func checkEvaluation(t *testing.T, all model.Vector, queries []dashboardQuery, rules []alertRule) {
 	t.Helper()
 	series := append(seriesOf(all),
@@ -118,7 +120,7 @@ func checkEvaluation(t *testing.T, all model.Vector, queries []dashboardQuery, r
 	}
 }
 
-// mayBeEmpty are the queries of the dashboard that show nothing of this server.
+// mayBeEmpty are the dashboard queries that show nothing for this server.
 var mayBeEmpty = map[string]bool{
 	"Targets by state up":          true, // its targets are down
 	"Targets by state not decided": true,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// podMonitor is what the tests look at of config/observability/podmonitor.yaml.
+// podMonitor has the fields of config/observability/podmonitor.yaml that tests read.
 type podMonitor struct {
 	Spec struct {
 		NamespaceSelector struct{ MatchNames []string }
@@ -19,7 +19,7 @@ type podMonitor struct {
 	}
 }
 
-// scrapeConfig is what the tests look at of config/observability/scrape.yaml.
+// scrapeConfig has the fields of config/observability/scrape.yaml that tests read.
 type scrapeConfig struct {
 	Configs []struct {
 		HonorLabels bool `json:"honor_labels"`
@@ -36,12 +36,13 @@ type scrapeConfig struct {
 	} `json:"scrape_configs"`
 }
 
-// metaLabel is the name that the service discovery of Prometheus gives to a label of a pod.
+// metaLabel returns the name that Prometheus's service discovery gives to a pod label.
 func metaLabel(name string) string {
 	return "__meta_kubernetes_pod_label_" + strings.NewReplacer(".", "_", "/", "_", "-", "_").Replace(name)
 }
 
-// TestObservabilityFinds: the PodMonitor and the scrape configuration find the metrics of all that config/deploy has, each as a job of its own.
+// TestObservabilityFinds: the PodMonitor and the scrape configuration find the metrics of all of
+// config/deploy, each as a separate job.
 func TestObservabilityFinds(t *testing.T) {
 	var m podMonitor
 	readYAML(t, "config/observability/podmonitor.yaml", &m)
@@ -81,7 +82,7 @@ func TestObservabilityFinds(t *testing.T) {
 	checkScrapeConfig(t, &m)
 }
 
-// checkScrapeConfig checks that scrape.yaml says the same as the PodMonitor.
+// checkScrapeConfig checks that scrape.yaml matches the PodMonitor.
 func checkScrapeConfig(t *testing.T, m *podMonitor) {
 	t.Helper()
 	const file = "config/observability/scrape.yaml"

@@ -20,7 +20,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
-// metricShape is the labels of a metric, and whether it is a histogram.
+// metricShape is a metric's labels, and whether it is a histogram.
 type metricShape struct {
 	labels    []string
 	histogram bool
@@ -28,7 +28,7 @@ type metricShape struct {
 
 var described = regexp.MustCompile(`^Desc\{fqName: "([^"]+)", .*variableLabels: \{([^}]*)\}\}$`)
 
-// exportedMetrics returns what this plugin's collectors and CoreDNS's describe.
+// exportedMetrics returns the metrics that this plugin's collectors and CoreDNS's describe.
 func exportedMetrics(t *testing.T) map[string]metricShape {
 	t.Helper()
 	all := make(map[string]metricShape)
@@ -71,18 +71,18 @@ func exportedMetrics(t *testing.T) map[string]metricShape {
 	return all
 }
 
-// scrapeLabels are those that Prometheus adds.
+// scrapeLabels are the labels that Prometheus adds.
 var scrapeLabels = []string{"job", "instance", "namespace"}
 
 // vocabulary is what expressions may name.
 type vocabulary struct {
 	exported map[string]metricShape
-	recorded map[string][]string // labels
+	recorded map[string][]string // labels, by recorded metric
 	alerts   []string            // all labels of alerts
-	used     map[string]bool     // the exported ones that were
+	used     map[string]bool     // the exported metrics in use
 }
 
-// labels returns the labels of a series that Prometheus has, and whether it has it.
+// labels returns the labels of a series in Prometheus, and whether the series exists.
 func (v *vocabulary) labels(metric string) ([]string, bool) {
 	if labels, ok := v.recorded[metric]; ok {
 		return labels, true
@@ -113,7 +113,7 @@ func (v *vocabulary) labels(metric string) ([]string, bool) {
 	return labels, true
 }
 
-// check reports what an expression names that there is not, and returns the labels of its result.
+// check reports names in an expression that do not exist, and returns the labels of its result.
 func (v *vocabulary) check(t interface{ Errorf(string, ...any) }, where string, q *queried, i int) (result []string) {
 	e := q.Expressions[i]
 	if e.Error != "" || len(e.Selectors) == 0 {
@@ -158,7 +158,7 @@ func (v *vocabulary) check(t interface{ Errorf(string, ...any) }, where string, 
 	return result
 }
 
-// labelValues says of some labels which values they may have.
+// labelValues gives the possible values of some labels.
 var labelValues = map[string]func(string) bool{
 	"class": func(value string) bool {
 		for c := pool.WeightedUp; c <= pool.ForcedDown; c++ {
@@ -182,7 +182,7 @@ var labelValues = map[string]func(string) bool{
 	},
 }
 
-// readVocabulary returns what expressions may name, with what the rules record.
+// readVocabulary returns the names that expressions may use, including recorded ones.
 func readVocabulary(t *testing.T, rules []alertRule) *vocabulary {
 	t.Helper()
 	v := &vocabulary{exported: exportedMetrics(t), recorded: make(map[string][]string), used: make(map[string]bool)}
@@ -206,8 +206,8 @@ func expressionsOf(rules []alertRule) (all []string) {
 
 var labelInText = regexp.MustCompile(`\$labels\.(\w+)`)
 
-// TestObservabilityNames: every metric and label that the rules, their unit tests and the dashboard name exists, with every value
-// that is asked for; and every metric of the plugin is used.
+// TestObservabilityNames: every metric, label and label value that the rules, their unit tests and
+// the dashboard name exists; and every metric of the plugin is used.
 func TestObservabilityNames(t *testing.T) {
 	rules := readRules(t)
 	v := readVocabulary(t, rules)
@@ -245,7 +245,7 @@ func TestObservabilityNames(t *testing.T) {
 	}
 }
 
-// TestObservabilityNamesBite: what does not exist is found.
+// TestObservabilityNamesBite: the check finds unknown names.
 func TestObservabilityNamesBite(t *testing.T) {
 	v := readVocabulary(t, readRules(t))
 	for _, expr := range []string{
@@ -267,7 +267,7 @@ func TestObservabilityNamesBite(t *testing.T) {
 	}
 }
 
-// complaints counts what a check reports.
+// complaints counts the faults that a check reports.
 type complaints int
 
 func (c *complaints) Errorf(string, ...any) { *c++ }
@@ -284,7 +284,7 @@ type ruleTests struct {
 	}
 }
 
-// checkUnitTestNames checks that the unit tests have series of metrics that exist.
+// checkUnitTestNames checks that the series in unit tests belong to existing metrics.
 func checkUnitTestNames(t *testing.T, v *vocabulary) {
 	t.Helper()
 	var tests ruleTests
@@ -306,7 +306,7 @@ func checkUnitTestNames(t *testing.T, v *vocabulary) {
 				t.Errorf("%s: %s has no label %s, but %q", where[i], s.Metric, label, labels)
 			}
 		}
-		// Those of the scrape may be missing; the others are all there.
+		// Labels of the scrape may be missing; all others are required.
 		for _, label := range labels {
 			if _, ok := s.Labels[label]; !ok && !slices.Contains(scrapeLabels, label) && !strings.Contains(series[i], label+`=""`) {
 				t.Errorf("%s: %s lacks the label %s", where[i], series[i], label)

@@ -39,8 +39,8 @@ func scrapeOf(t *testing.T, addr string) model.Vector {
 	return all
 }
 
-// has reports whether the selector finds a sample. Labels of the scrape, and those that the dashboard's variables choose, count for
-// nothing.
+// has reports whether the selector matches a sample. It ignores labels of the scrape, and those
+// that the dashboard's variables choose.
 func (s *queriedSelector) has(all model.Vector) bool {
 	return slices.ContainsFunc(all, func(one *model.Sample) bool {
 		found := string(one.Metric[model.MetricNameLabel]) == s.Metric
@@ -60,7 +60,8 @@ func (s *queriedSelector) has(all model.Vector) bool {
 	})
 }
 
-// unscraped are the metrics that a server without an API server, and without secondaries, does not have.
+// unscraped are the metrics that a server without an API server and without secondaries does not
+// export.
 var unscraped = map[string]string{
 	"coredns_kuadrant_leader":                "nothing is written back with manifests",
 	"coredns_kuadrant_write_backlog":         "nothing is written back with manifests",
@@ -70,7 +71,7 @@ var unscraped = map[string]string{
 	"ALERTS":                                 "Prometheus makes it",
 }
 
-// longChain is a name with more CNAMEs than are followed, which is SERVFAIL.
+// longChain is a name with more CNAMEs than are followed, which gives SERVFAIL.
 func longChain() string {
 	var b strings.Builder
 	b.WriteString("apiVersion: externaldns.k8s.io/v1alpha1\nkind: DNSEndpoint\nmetadata: {name: long, namespace: docs}\nspec:\n  endpoints:\n")
@@ -80,7 +81,8 @@ func longChain() string {
 	return b.String()
 }
 
-// startScraped starts Corefile.example with metrics and a state, and targets that nobody serves.
+// startScraped starts Corefile.example with metrics and a state, and with targets where nobody
+// listens.
 func startScraped(t *testing.T) (server, metrics string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -100,7 +102,8 @@ func startScraped(t *testing.T) (server, metrics string) {
 	return server, metrics
 }
 
-// TestObservabilityScrape: what the rules and the dashboard ask for, down to the values of labels, is what a running server exports.
+// TestObservabilityScrape: a running server exports what the rules and the dashboard query, down to
+// the values of labels.
 func TestObservabilityScrape(t *testing.T) {
 	rules, d := readRules(t), readDashboard(t)
 	queries := d.queries()
@@ -160,7 +163,8 @@ func TestObservabilityScrape(t *testing.T) {
 	checkEvaluation(t, all, queries, rules)
 }
 
-// checkLatencyJoin checks that the labels by which the latency is joined with the plugins of a server block are the same on both sides.
+// checkLatencyJoin checks that both sides of the join of latency with a server block's plugins have
+// the same labels.
 func checkLatencyJoin(t *testing.T, all model.Vector) {
 	t.Helper()
 	block := func(s *model.Sample) model.LabelValue {

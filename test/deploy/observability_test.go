@@ -61,13 +61,13 @@ func promtool(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// queried is what tools/promtool/queries says of an expression or a series.
+// queried is the output of tools/promtool/queries for an expression or a series.
 type queried struct {
 	Expressions []struct {
 		Error     string
 		Selectors []queriedSelector
 		Groupings []struct{ Labels, Metrics []string }
-		Labels    []string // nil where they are those of the metric
+		Labels    []string // nil for those of the metric
 	}
 	Series []struct {
 		Error, Metric string
@@ -99,7 +99,7 @@ func parsePromQL(t *testing.T, expressions, series []string) (q queried) {
 	return q
 }
 
-// TestObservabilityRules: promtool finds nothing wrong with the rules, and their unit tests pass.
+// TestObservabilityRules: promtool accepts the rules, and their unit tests pass.
 func TestObservabilityRules(t *testing.T) {
 	if out, err := promtool(t, "check", "rules", "--lint=all", "--lint-fatal", rulesFile); err != nil {
 		t.Errorf("check rules: %v\n%s", err, out)
@@ -109,7 +109,8 @@ func TestObservabilityRules(t *testing.T) {
 	}
 }
 
-// TestObservabilityChecksBite: promtool refuses rules with a mistake, and the unit tests fail with rules that say another thing.
+// TestObservabilityChecksBite: promtool refuses faulty rules, and the unit tests fail with changed
+// rules.
 func TestObservabilityChecksBite(t *testing.T) {
 	text, err := os.ReadFile(rulesFile)
 	if err != nil {
@@ -117,7 +118,7 @@ func TestObservabilityChecksBite(t *testing.T) {
 	}
 	for _, c := range []struct {
 		old, new string
-		test     string // the unit test that fails; "" for a mistake that needs none
+		test     string // the unit test that fails; "" for a mistake found without one
 	}{
 		{"absent(coredns_kuadrant_source_synced)", "absent(coredns_kuadrant_source_synced", ""},
 		{"{{ $labels.zone }} are about to go", "{{ $labels.zone are about to go", ""},
@@ -151,7 +152,8 @@ func TestObservabilityChecksBite(t *testing.T) {
 	}
 }
 
-// TestObservabilityUnitTests: of every alert there is a test in which it fires, and one in which it does not.
+// TestObservabilityUnitTests: for every alert there is a test in which it fires, and one in which
+// it does not.
 func TestObservabilityUnitTests(t *testing.T) {
 	var tests ruleTests
 	readYAML(t, ruleTestsFile, &tests)

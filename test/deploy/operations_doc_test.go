@@ -19,7 +19,7 @@ func operationsDoc(t *testing.T) string {
 	return string(text)
 }
 
-// TestOperationsAlerts: every alert that docs/operations.md names exists.
+// TestOperationsAlerts: every alert in docs/operations.md exists.
 func TestOperationsAlerts(t *testing.T) {
 	alerts := make(map[string]bool)
 	for _, r := range readRules(t) {
@@ -37,7 +37,8 @@ func TestOperationsAlerts(t *testing.T) {
 	}
 }
 
-// TestOperationsFailures: what fails has something to say in each column, and a test that does it, where anything can.
+// TestOperationsFailures: each failure has an entry in each column, and a test that causes it, if a
+// test can.
 func TestOperationsFailures(t *testing.T) {
 	_, table, _ := strings.Cut(operationsDoc(t), "\n## What fails\n")
 	table, _, _ = strings.Cut(table, "\n## ")
@@ -48,7 +49,7 @@ func TestOperationsFailures(t *testing.T) {
 	for _, row := range rows[1:] {
 		cells := strings.Split(strings.Trim(row, "| "), " | ")
 		if strings.HasPrefix(row, "| geo database stale ") {
-			continue // time does it
+			continue // only time causes it
 		}
 		if len(cells) != 5 || !strings.Contains(cells[4], "](../") {
 			t.Errorf("%d cells, and no test: %s", len(cells), row)
@@ -56,8 +57,8 @@ func TestOperationsFailures(t *testing.T) {
 	}
 }
 
-// TestOperationsResources: the memory, the CPU and the variable that docs/operations.md tells of are those of config/deploy, and in
-// its table the variable is nine tenths of the limit.
+// TestOperationsResources: the memory, the CPU and the variable in docs/operations.md are those of
+// config/deploy, and in its table the variable is nine tenths of the limit.
 func TestOperationsResources(t *testing.T) {
 	text, err := os.ReadFile("config/deploy/base/deployment.yaml")
 	if err != nil {
@@ -84,7 +85,8 @@ func TestOperationsResources(t *testing.T) {
 	}
 }
 
-// TestOperationsGeoDatabase: what tells that a geo database is old is told of, and is there.
+// TestOperationsGeoDatabase: docs/operations.md names the signals of an old geo database, and they
+// exist.
 func TestOperationsGeoDatabase(t *testing.T) {
 	row := regexp.MustCompile(`(?m)^\| geo database stale .*$`).FindString(operationsDoc(t))
 	for _, r := range readRules(t) {

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// overlays are the directories of config/deploy that are applied, each with the account that it runs as and what that may do.
+// overlays are the directories of config/deploy to apply, each with its account and that account's
+// rights.
 var overlays = map[string]struct {
 	namespace, account string
 	rights             []string
@@ -21,10 +22,11 @@ var overlays = map[string]struct {
 	"cluster-dns": {metav1.NamespaceSystem, "kuadrant-dns-cluster", slices.Concat(variants["parts/read"], namesRights)},
 }
 
-// namesRights are what the plugin *kubernetes* takes for the cluster's own names.
+// namesRights are the rights that the plugin *kubernetes* uses for the cluster's own names.
 var namesRights = []string{"list,watch services", "list,watch namespaces", "list,watch endpointslices.discovery.k8s.io"}
 
-// rendered is what helm makes of a set of values, or kustomize of an overlay, which has no release.
+// rendered is helm's output for a set of values, or kustomize's for an overlay, which has no
+// release.
 type rendered struct {
 	release, namespace string
 	objects            []*unstructured.Unstructured
@@ -92,7 +94,7 @@ func all[T any](t testing.TB, r *rendered, kind string) (decoded []T) {
 	return decoded
 }
 
-// only decodes the one object of a kind, and of a name where one is given.
+// only decodes the one object of a kind, with a name unless that is "".
 func (r *rendered) only(t testing.TB, kind, name string, into any) {
 	t.Helper()
 	found := slices.DeleteFunc(r.of(kind), func(o *unstructured.Unstructured) bool { return name != "" && o.GetName() != name })
@@ -102,7 +104,7 @@ func (r *rendered) only(t testing.TB, kind, name string, into any) {
 	decode(t, found[0], into)
 }
 
-// decode decodes an object. Fields that the type does not have are errors.
+// decode decodes an object. Unknown fields are errors.
 func decode(t testing.TB, obj *unstructured.Unstructured, into any) {
 	t.Helper()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(obj.Object, into, true); err != nil {
@@ -129,7 +131,7 @@ func (r *rendered) mount(volume string) corev1.VolumeMount {
 	return corev1.VolumeMount{}
 }
 
-// port returns the number of a named port, 0 where there is none.
+// port returns the number of a named port; 0 for none.
 func (r *rendered) port(name string) int32 {
 	for _, p := range r.server.Ports {
 		if p.Name == name {

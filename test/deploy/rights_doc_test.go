@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestSecurityDocRights: docs/security.md tells of every right that a variant gives,
-// and of no other.
+// TestSecurityDocRights: docs/security.md names exactly the rights that each variant grants.
 func TestSecurityDocRights(t *testing.T) {
 	text, err := os.ReadFile("docs/security.md")
 	if err != nil {

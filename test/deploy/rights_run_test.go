@@ -13,9 +13,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestRights runs CoreDNS with exactly the rights of a variant: all is read, and
-// nothing is missed. With one rule less, the log says what is, names that are known
-// are answered, and others are denied where they cannot come from what is missed.
+// TestRights runs CoreDNS with exactly the rights of a variant: everything is read, and nothing is
+// missing. With one rule less, the log says what is missing, known names are answered, and others
+// are denied unless the missing kind could hold them.
 func TestRights(t *testing.T) {
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t, kubetest.GatewayAPI, kubetest.Kuadrant, kubetest.ExternalDNS)
@@ -35,7 +35,7 @@ func TestRights(t *testing.T) {
 		{"list,watch secrets", `cannot list resource "secrets"`, "192.0.2.1", "NXDOMAIN"},
 		{"get secrets", `cannot get resource "secrets"`, "192.0.2.1", "NXDOMAIN"},
 		{"get namespaces named kube-system", "namespace kube-system", "192.0.2.1", "NXDOMAIN"},
-		// The ClusterRole system:discovery gives these too.
+		// The ClusterRole system:discovery grants these too.
 		{"get path /apis", "", "192.0.2.1", "NXDOMAIN"},
 	}
 	for _, c := range []struct {
@@ -50,7 +50,7 @@ func TestRights(t *testing.T) {
 	} {
 		for _, less := range c.less {
 			t.Run(c.variant+" less "+cmp.Or(less.right, "nothing"), func(t *testing.T) {
-				user := server.Namespace(t) // a name that is nobody's
+				user := server.Namespace(t) // a new name
 				bindLess(t, server, user, c.variant, less.right)
 				runsUnder(t, server, user, c.option, less.warning, less.known, less.unknown)
 			})
@@ -58,8 +58,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// runsUnder runs CoreDNS with the rights of a user. It has to warn, of nothing where
-// the warning is "", and to answer for a name that is there and for one that is not.
+// runsUnder runs CoreDNS with the rights of a user. It must log the warning, or none if that is "",
+// and answer for an existing and a missing name.
 func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, known, unknown string) {
 	t.Helper()
 	log := boottest.Listen(t)
@@ -72,13 +72,14 @@ func runsUnder(t *testing.T, server *kubetest.Server, user, option, warning, kno
 		return
 	}
 	boottest.WaitFor(t, "answer", func() bool { return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == known })
-	// Nothing is denied before it is known which clusters Secrets name.
+	// Nothing is denied until it is known which clusters Secrets name.
 	boottest.WaitFor(t, "answer "+unknown+" for a name that is not there", func() bool { return boottest.AllA(boottest.Exchange(t, addr, "no.example.com.", dns.TypeA)) == unknown })
 	if warning != "" {
 		return
 	}
 	for _, line := range log.All() {
-		// A start waits a second for Secrets: where the machine is busy, targets may be told without their headers first.
+		// A start waits a second for Secrets: on a busy machine, the log may report targets without
+		// their headers first.
 		late := strings.HasSuffix(line, "headers cannot be read from their Secret") && strings.Contains(line, " is not checked and counts as up: ")
 		if (strings.HasPrefix(line, "warning") || strings.HasPrefix(line, "error")) && !late {
 			t.Errorf("logged %q", line)

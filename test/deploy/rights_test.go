@@ -20,9 +20,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// The rights that config/rbac gives, in one place: verbs, a resource with its
-// group, and where it is limited the namespace it is in and the name of the one
-// object. docs/security.md says what each is for.
+// These are the rights that config/rbac grants: verbs, a resource with its group, and, if limited,
+// the namespace and the name of the one object. docs/security.md says what each is for.
 var (
 	objectRights = []string{
 		"list,watch gateways.gateway.networking.k8s.io",
@@ -76,7 +75,7 @@ func within(namespace string, rights ...[]string) (all []string) {
 	return all
 }
 
-// eachVerb has a line for each verb, sorted.
+// eachVerb returns a line for each verb, sorted.
 func eachVerb(rights []string) (all []string) {
 	for _, r := range rights {
 		verbs, what, _ := strings.Cut(r, " ")
@@ -88,8 +87,8 @@ func eachVerb(rights []string) (all []string) {
 	return slices.Compact(all)
 }
 
-// rightsOf writes the rules of a role that is bound in a namespace, "" for all, in
-// the form of the lists above.
+// rightsOf returns the rules of a role that is bound in a namespace, "" for all, in the form of the
+// lists above.
 func rightsOf(namespace string, rules ...rbacv1.PolicyRule) (all []string) {
 	for _, r := range rules {
 		verbs := strings.Join(slices.Sorted(slices.Values(r.Verbs)), ",")
@@ -114,7 +113,7 @@ func rightsOf(namespace string, rules ...rbacv1.PolicyRule) (all []string) {
 	return all
 }
 
-// kustomized keeps what kustomize has made of directories.
+// kustomized caches kustomize's output by directory.
 var kustomized = make(map[string]string)
 
 // kustomize renders a directory.
@@ -134,8 +133,8 @@ func rolesOf(objects []*unstructured.Unstructured) []*unstructured.Unstructured 
 	})
 }
 
-// grants returns what the roles among objects grant to a ServiceAccount. All of them
-// are bound to it, and to nobody else.
+// grants returns what the roles among objects grant to a ServiceAccount, and checks that all are
+// bound to it alone.
 func grants(t *testing.T, objects []*unstructured.Unstructured, namespace, account string) (all []string) {
 	t.Helper()
 	rules, used := make(map[string][]rbacv1.PolicyRule), make(map[string]bool)
@@ -171,7 +170,7 @@ func grants(t *testing.T, objects []*unstructured.Unstructured, namespace, accou
 	return eachVerb(all)
 }
 
-// TestRightsOfVariants: the files give what the lists above say, and nothing else; so do the overlays.
+// TestRightsOfVariants: the files grant exactly the rights in the lists above; so do the overlays.
 func TestRightsOfVariants(t *testing.T) {
 	for variant, want := range variants {
 		if got, want := grants(t, kustomize(t, filepath.Join("config", "rbac", variant)), "kuadrant-dns", "kuadrant-dns"), eachVerb(want); !slices.Equal(got, want) {
@@ -185,8 +184,7 @@ func TestRightsOfVariants(t *testing.T) {
 	}
 }
 
-// neverRights are what no variant may do, whatever else it may: whoever could, would
-// get to rights of others.
+// neverRights are rights that no variant may grant: they lead to the rights of others.
 var neverRights = []string{
 	"escalate,bind clusterroles.rbac.authorization.k8s.io", "escalate,bind roles.rbac.authorization.k8s.io",
 	"create,patch,update clusterrolebindings.rbac.authorization.k8s.io", "create,patch,update rolebindings.rbac.authorization.k8s.io",
@@ -199,9 +197,8 @@ var neverRights = []string{
 	"patch,update customresourcedefinitions.apiextensions.k8s.io", "get path /metrics", "get path /logs/*",
 }
 
-// TestRightsOnServer asks a real API server what somebody with the rights of each
-// variant may do: what the lists say, nothing else in any namespace, and nothing of
-// what nobody may.
+// TestRightsOnServer asks a real API server what a user with the rights of each variant may do:
+// what the lists say, nothing else in any namespace, and none of neverRights.
 func TestRightsOnServer(t *testing.T) {
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t, kubetest.GatewayAPI, kubetest.Kuadrant, kubetest.ExternalDNS)
@@ -266,7 +263,7 @@ func clientOf(t *testing.T, config *rest.Config) *kubernetes.Clientset {
 	return c
 }
 
-// rightsIn asks the server for all that the client's user may do in a namespace.
+// rightsIn asks the server for all rights of the client's user in a namespace.
 func rightsIn(t *testing.T, client *kubernetes.Clientset, namespace string) (all []string) {
 	t.Helper()
 	review, err := client.AuthorizationV1().SelfSubjectRulesReviews().Create(t.Context(), &authorizationv1.SelfSubjectRulesReview{
@@ -312,9 +309,9 @@ func allowed(t *testing.T, client *kubernetes.Clientset, right string) bool {
 	return review.Status.Allowed
 }
 
-// bindTo creates the roles and bindings among objects for a user, who is a
-// ServiceAccount of the namespace default, in place of their own subject, without
-// the rules that leave holds for, and waits until the server grants the rest.
+// bindTo creates the roles and bindings among objects for a user, a ServiceAccount of the namespace
+// default, instead of their own subject. It omits the rules for which leave returns true, and waits
+// until the server grants the rest.
 func bindTo(t testing.TB, server *kubetest.Server, user string, objects []*unstructured.Unstructured, leave func(rights []string) bool) {
 	t.Helper()
 	roles := rolesOf(objects)
@@ -350,7 +347,8 @@ func bindTo(t testing.TB, server *kubetest.Server, user string, objects []*unstr
 	server.AwaitRights(t, user, roles)
 }
 
-// bindLess binds the roles of a variant to a user, without the rules that give a right; "" for all. There is such a rule.
+// bindLess binds the roles of a variant to a user, without the rules that grant a right; "" keeps
+// all. It checks that there is such a rule.
 func bindLess(t testing.TB, server *kubetest.Server, user, variant, right string) {
 	t.Helper()
 	left := 0
@@ -366,7 +364,7 @@ func bindLess(t testing.TB, server *kubetest.Server, user, variant, right string
 	}
 }
 
-// eachResource returns rules that say the same, with one resource or path each.
+// eachResource splits rules into rules with one resource or path each.
 func eachResource(rules []any) (all []any) {
 	for _, r := range rules {
 		rule := r.(map[string]any)

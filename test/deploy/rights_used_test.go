@@ -16,14 +16,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// usedRights notes which rights requests take, in the form of the lists of rights_test.go. Each is
-// noted with its namespace and name, and without: RBAC gives it in either way.
+// usedRights records the rights that requests use, in the form of the lists of rights_test.go. Each
+// is recorded with its namespace and name, and without: RBAC may grant it either way.
 type usedRights struct {
 	mu   sync.Mutex
 	used map[string]bool
 }
 
-// note notes the rights that a request has taken which an API server has let through.
+// note records the rights used by a request that an API server has allowed.
 func (u *usedRights) note(r *http.Request, status int) {
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		return
@@ -31,7 +31,7 @@ func (u *usedRights) note(r *http.Request, status int) {
 	verb, resource, namespace, name := attributesOf(r)
 	verbs := []string{verb}
 	if verb == "patch" && status == http.StatusCreated {
-		verbs = append(verbs, "create") // what server-side apply makes
+		verbs = append(verbs, "create") // server-side apply may create
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -44,20 +44,20 @@ func (u *usedRights) note(r *http.Request, status int) {
 	}
 }
 
-// unused returns those of the rights that no request has taken.
+// unused returns the rights that no request has used.
 func (u *usedRights) unused(rights []string) []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.DeleteFunc(eachVerb(rights), func(right string) bool { return u.used[right] })
 }
 
-// rightsGate is a gate to a server that notes the rights which are taken.
+// rightsGate is a gate to a server that records the rights in use.
 type rightsGate struct {
 	*boottest.APIGate
 	rights *usedRights
 }
 
-// newRightsGate returns a gate to a server that notes the rights which a user takes.
+// newRightsGate returns a gate to a server that records the rights that a user uses.
 func newRightsGate(t *testing.T, server *kubetest.Server, user string) *rightsGate {
 	t.Helper()
 	gate := &rightsGate{boottest.NewAPIGate(t, server), &usedRights{used: make(map[string]bool)}}
@@ -66,7 +66,8 @@ func newRightsGate(t *testing.T, server *kubetest.Server, user string) *rightsGa
 	return gate
 }
 
-// attributesOf returns what RBAC decides by: k8s.io/apiserver's RequestInfo in short.
+// attributesOf returns the attributes by which RBAC decides: a short form of k8s.io/apiserver's
+// RequestInfo.
 func attributesOf(r *http.Request) (verb, resource, namespace, name string) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var group string
@@ -75,7 +76,7 @@ func attributesOf(r *http.Request) (verb, resource, namespace, name string) {
 		parts = parts[2:]
 	case parts[0] == "apis" && len(parts) > 3:
 		group, parts = "."+parts[1], parts[3:]
-	default: // a path is asked for as it is, or by a pattern
+	default: // a path matches exactly, or by a pattern
 		if strings.HasPrefix(r.URL.Path, "/apis/") {
 			return "get", "path /apis/*", "", ""
 		}
@@ -111,14 +112,15 @@ func attributesOf(r *http.Request) (verb, resource, namespace, name string) {
 	return verb, resource + group, namespace, name
 }
 
-// seldomUsed are the rights that TestEveryRightIsUsed takes in a run of their own, and why.
+// seldomUsed are the rights that TestEveryRightIsUsed uses in a separate run, and why.
 var seldomUsed = map[string]string{
 	"get path /readyz": "whether an API server that does not name a kind has none, or has just started",
 	"get path /livez":  "whether one is alive, four times a minute: its watches may be silent for long",
 }
 
-// TestEveryRightIsUsed: a server takes each right that a variant gives it, each verb for itself. A verb too
-// many is there for whoever takes the server over. The lists are those of the files: TestRightsOfVariants.
+// TestEveryRightIsUsed: a server uses each right that a variant grants, each verb separately. An
+// unused verb would serve only an attacker. TestRightsOfVariants checks that the lists match the
+// files.
 func TestEveryRightIsUsed(t *testing.T) {
 	main, further := kubetest.Start(t), kubetest.Start(t)
 	for _, s := range []*kubetest.Server{main, further} {
@@ -129,7 +131,7 @@ func TestEveryRightIsUsed(t *testing.T) {
 	for _, c := range []struct {
 		variant, options string
 		server           *kubetest.Server
-		seldom           bool // no kind of external-dns is installed, and seldomUsed is what is used
+		seldom           bool // no kind of external-dns is installed; only seldomUsed applies
 	}{
 		{"parts/read", "secrets off\nwrite-back off", main, true},
 		{"parts/read", "secrets off\nwrite-back off", main, false},
@@ -168,8 +170,8 @@ func TestEveryRightIsUsed(t *testing.T) {
 	}
 }
 
-// writesAll lets a server write everything that it writes: children that come and go, owners that are
-// more than they were, and an Event that repeats.
+// writesAll makes a server write everything that it can write: children that come and go, more
+// owners, and a repeated Event.
 func writesAll(t *testing.T, server *kubetest.Server, ns string) {
 	t.Helper()
 	says := func(reason string, times int64) {

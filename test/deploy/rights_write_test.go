@@ -15,8 +15,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// rightsWritten are objects of which everything is written back that there is: status, labels,
-// children, Events, owners and serials.
+// rightsWritten are objects for which everything is written back: status, labels, children, Events,
+// owners and serials.
 const rightsWritten = `apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {namespace: kuadrant-dns, name: %[1]s}
@@ -48,8 +48,8 @@ spec:
   healthCheck: {path: /up, port: 1024, protocol: HTTP, failureThreshold: 1, interval: 30s}
 `
 
-// writtenWith tells what of rightsWritten stands in a cluster, by the right that it takes, and
-// where that is not all.
+// writtenWith reports what has been written about rightsWritten in a cluster, by the right that it
+// takes.
 func writtenWith(t *testing.T, server *kubetest.Server, ns string) (all map[string]bool) {
 	at := func(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 		return boottest.Object(t, server, apiVersion, kind, namespace, name)
@@ -83,7 +83,7 @@ func writtenWith(t *testing.T, server *kubetest.Server, ns string) (all map[stri
 	}
 }
 
-// leaseHeld reports whether somebody has the Lease.
+// leaseHeld reports whether the Lease is held.
 func leaseHeld(t *testing.T, server *kubetest.Server) bool {
 	lease := boottest.Object(t, server, "coordination.k8s.io/v1", "Lease", "kuadrant-dns", "kuadrant-dns")
 	if lease == nil {
@@ -93,7 +93,7 @@ func leaseHeld(t *testing.T, server *kubetest.Server) bool {
 	return holder != ""
 }
 
-// keptIn reports whether the owner of a host of a namespace is on record.
+// keptIn reports whether the registry has the owner of a namespace's host.
 func keptIn(t *testing.T, server *kubetest.Server, ns string) bool {
 	kept := boottest.Object(t, server, "v1", "ConfigMap", "kuadrant-dns", "kuadrant-dns-owners-0")
 	if kept == nil {
@@ -104,8 +104,8 @@ func keptIn(t *testing.T, server *kubetest.Server, ns string) bool {
 }
 
 // TestWritingRights writes back with exactly the rights of the variants that allow it: to the main
-// cluster, and to a further one. Everything is written, and nothing is missed. With one rule less the
-// log names what is missing, that is not written, and everything else is that does not need it.
+// cluster, and to another one. Everything is written, and no right is missing. With one rule less,
+// the log names the missing right, what needs it is not written, and everything else is.
 func TestWritingRights(t *testing.T) {
 	all := t
 	main, further := kubetest.Start(t), kubetest.Start(t)
@@ -113,7 +113,7 @@ func TestWritingRights(t *testing.T) {
 		s.InstallCRDs(t)
 		boottest.NeedNamespace(t, s, "kuadrant-dns")
 	}
-	// The word that the log has of what is missing, and what else cannot be written then.
+	// less is the log's word for the missing right, and what else cannot be written then.
 	type less struct {
 		right, warning string
 		takesAlong     []string
@@ -158,7 +158,7 @@ func TestWritingRights(t *testing.T) {
 					user = main.Kubeconfig
 				}
 				log := boottest.Listen(t)
-				c.server.Apply(all, fmt.Sprintf(rightsWritten, ns)) // it stays: what is gone, and not deleted, is said too
+				c.server.Apply(all, fmt.Sprintf(rightsWritten, ns)) // it stays: an object that vanishes without a deletion is logged too
 				addr := boottest.Kube(t, user, "example.com", options...)
 				boottest.Asks(t, addr, "www.sub."+ns+".example.com.", "192.0.2.7")
 				lacking := append(slices.Clone(less.takesAlong), less.right)
@@ -173,7 +173,8 @@ func TestWritingRights(t *testing.T) {
 					cluster = "far"
 				}
 				boottest.WaitFor(t, "all that may be written", func() bool {
-					// What happens before this replica writes has no Event: another target falls once it does.
+					// Changes before this replica writes have no Event: switch off another target
+					// once it does.
 					if !fell && log.Has("info", fmt.Sprintf("cluster %q: this replica writes", cluster)) {
 						fell = true
 						policy := c.server.Resource(t, boottest.Ref("kuadrant.io/v1", "DNSPolicy", ns))

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// TestHangsTogether: what different objects, of a release or of an overlay, say of one thing is the same.
+// TestHangsTogether: the objects of a release or an overlay agree with one another.
 func TestHangsTogether(t *testing.T) {
 	eachRendered(t, func(t *testing.T, r *rendered) {
 		r.checkSelectors(t)
@@ -32,7 +32,7 @@ func TestHangsTogether(t *testing.T) {
 	})
 }
 
-// checkSelectors: everything that selects pods selects those of the Deployment, by the release and the component too.
+// checkSelectors: all pod selectors select the Deployment's pods, by release and component.
 func (r *rendered) checkSelectors(t *testing.T) {
 	t.Helper()
 	selectors := map[string]*metav1.LabelSelector{"Deployment": r.deploy.Spec.Selector}
@@ -100,7 +100,7 @@ func (r *rendered) checkPorts(t *testing.T) {
 				t.Errorf("Service %s leads to port %s, which there is not", service.Name, p.TargetPort.String())
 			}
 		}
-		// One address has UDP and TCP, and nothing beside: the page and the metrics are not for the world.
+		// One address has UDP and TCP, and no other port: the page and the metrics are not public.
 		if service.Name == r.deploy.Name && !slices.Equal(open, []string{"UDP 53 dns-udp", "TCP 53 dns-tcp"}) {
 			t.Errorf("the Service has %q", open)
 		} else if service.Name != r.deploy.Name && (len(open) != 1 || service.Spec.Type != corev1.ServiceTypeClusterIP) {
@@ -109,7 +109,7 @@ func (r *rendered) checkPorts(t *testing.T) {
 	}
 }
 
-// checkNetwork: DNS is open to everybody, and no port else.
+// checkNetwork: DNS is open to everybody, and no other port is.
 func (r *rendered) checkNetwork(t *testing.T) {
 	t.Helper()
 	for _, network := range all[networkingv1.NetworkPolicy](t, r, "NetworkPolicy") {
@@ -130,7 +130,8 @@ func (r *rendered) checkNetwork(t *testing.T) {
 	}
 }
 
-// checkEnd compares the times of a pod's end: it answers until lameduck is over, and stays ready for as long.
+// checkEnd compares the timing of a pod's shutdown: it answers until lameduck is over, and stays
+// ready for as long.
 func (r *rendered) checkEnd(t *testing.T) {
 	t.Helper()
 	var lameduck int64
@@ -147,7 +148,7 @@ func (r *rendered) checkEnd(t *testing.T) {
 	if p := r.server.ReadinessProbe; int64(p.PeriodSeconds)*int64(p.FailureThreshold) <= lameduck {
 		t.Errorf("a pod is ready for %d×%d s of lameduck's %d s", p.PeriodSeconds, p.FailureThreshold, lameduck)
 	}
-	// Where a port of the node is needed, a new pod may have to wait for it.
+	// If the pod uses a port of the node, a new pod may have to wait for it.
 	own := r.pod.HostNetwork || slices.ContainsFunc(r.server.Ports, func(p corev1.ContainerPort) bool { return p.HostPort > 0 })
 	if u := r.deploy.Spec.Strategy; u.Type == appsv1.RecreateDeploymentStrategyType ||
 		own != (u.RollingUpdate.MaxSurge.IntValue() == 0) || own != (u.RollingUpdate.MaxUnavailable.IntValue() == 1) {
@@ -155,8 +156,8 @@ func (r *rendered) checkEnd(t *testing.T) {
 	}
 }
 
-// checkFiles: each file that the Corefile names is on a volume, each volume is mounted and there, and nothing of the chart's own can be
-// written to but the state.
+// checkFiles: each file that the Corefile names is on a volume, each volume exists and is mounted,
+// and only the state is writable.
 func (r *rendered) checkFiles(t *testing.T) {
 	t.Helper()
 	if c := r.server.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem {
@@ -179,7 +180,7 @@ func (r *rendered) checkFiles(t *testing.T) {
 		if !mounted[v.Name] {
 			t.Errorf("volume %s is mounted nowhere", v.Name)
 		}
-		// A state has 1 GiB at most, and a new one is written beside it.
+		// A state has at most 1 GiB, and a new one is written beside the old one.
 		if e := v.EmptyDir; v.Name == "state" && (e == nil || e.SizeLimit == nil || e.SizeLimit.Value() <= 2<<30) {
 			t.Errorf("the state has room for %v", e)
 		}
@@ -209,7 +210,8 @@ func (r *rendered) checkFiles(t *testing.T) {
 	}
 }
 
-// checkKey: where a volume says which keys it has, or a ConfigMap of the release does, the file is one of them.
+// checkKey: if a volume lists its keys, or a ConfigMap of the release has them, the file is one of
+// them.
 func (r *rendered) checkKey(t *testing.T, v corev1.Volume, file string) {
 	t.Helper()
 	if v.Secret != nil && v.Secret.Items != nil && (len(v.Secret.Items) != 1 || v.Secret.Items[0].Path != file) {
@@ -225,7 +227,7 @@ func (r *rendered) checkKey(t *testing.T, v corev1.Volume, file string) {
 	}
 }
 
-// checkAccount: the roles are bound to the account that the pods run as, which is made unless it is given.
+// checkAccount: the roles are bound to the pods' account, which is created unless it is given.
 func (r *rendered) checkAccount(t *testing.T) {
 	t.Helper()
 	accounts := r.of("ServiceAccount")
@@ -237,7 +239,8 @@ func (r *rendered) checkAccount(t *testing.T) {
 	}
 }
 
-// checkReplicas: there are more servers than may be missing at once, and nobody is sent more than what docs/security.md says.
+// checkReplicas: there are more servers than may be missing at once, and the Corefile limits the
+// size of UDP answers as docs/security.md says.
 func (r *rendered) checkReplicas(t *testing.T) {
 	t.Helper()
 	for _, budget := range all[policyv1.PodDisruptionBudget](t, r, "PodDisruptionBudget") {
@@ -252,8 +255,8 @@ func (r *rendered) checkReplicas(t *testing.T) {
 	}
 }
 
-// TestNames: with the longest names that a release and a namespace may have, the names of objects are still
-// names, to a real API server too, and say the same.
+// TestNames: with the longest names of a release and a namespace, the objects' names are still
+// valid, to a real API server too, and agree with one another.
 func TestNames(t *testing.T) {
 	server := judging(t)
 	release, namespace := strings.Repeat("r", 53), strings.Repeat("n", 63)
