@@ -6,8 +6,8 @@ import "iter"
 // Most is the largest number of edits between a word and one that is near: one or two typing
 // mistakes.
 const Most = 2
-// Words returns the words in all that are near word, the nearest first, and no more than most of them.
-// Words returns the known words in all that are near word, at most most of them, the nearest first.
+
+// Words returns the words in all that are near word, the nearest first, and no more than most.
 func Words(word string, all iter.Seq[string], most int) (near []string) {
 	for edits := 1; edits <= Most; edits++ {
 		for other := range all {
