@@ -11,10 +11,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// shopLeaf is the name that has the addresses of the steered host.
+// shopLeaf is the name that holds the addresses of the host with geo routing.
 const shopLeaf = "7f9fqn-24kx2g.klb.shop.example.com."
 
-// signedNames returns the names to ask for: those of signedRecords, those that their wildcards and DNAMEs make, hosts, and missing ones.
+// signedNames returns the names to query: those of signedRecords, names that their wildcards and
+// DNAMEs synthesize, hosts, and missing names.
 func signedNames() (names []string) {
 	for line := range strings.Lines(strings.TrimSpace(signedRecords)) {
 		name := strings.TrimPrefix(strings.Fields(line)[0], "@.") + "."
@@ -27,7 +28,8 @@ func signedNames() (names []string) {
 		strings.Repeat("b", 60)+".long.example.com.", strings.Repeat("b", 63)+".long.example.com.")
 }
 
-// sameKey reports whether data of a type at two names are signed with one key: a chain from one to the other goes on.
+// sameKey reports whether data of a type at two names are signed with the same key: the server
+// follows a chain from one to the other.
 func sameKey(a, b string, qtype uint16) bool {
 	key := func(name string) string {
 		return strings.Replace(signerOf(name, qtype), "example.org.", "example.com.", 1)
@@ -35,8 +37,9 @@ func sameKey(a, b string, qtype uint16) bool {
 	return key(a) == key(b)
 }
 
-// checkSigned checks a reply: all of it is signed, and it has the data, or proves that the last name of its chain has none. proven is false
-// where the proof behind a chain is left out; one of a name that is too long for \\000 before it is none.
+// checkSigned checks a reply: all of it is signed, and it has the data, or proves that the last
+// name of its chain has none. proven is false if the reply may omit the proof after a chain; a name
+// too long to prefix with \\000 has no proof.
 func (w *signedWorld) checkSigned(name string, qtype uint16, reply *dns.Msg, proven bool) {
 	w.t.Helper()
 	if reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeYXDomain || !reply.Authoritative || reply.Truncated || reply.Question[0].Name != name {
@@ -58,7 +61,7 @@ func (w *signedWorld) checkSigned(name string, qtype uint16, reply *dns.Msg, pro
 		if len(reply.Ns) > 0 {
 			w.t.Errorf("authority section %v", reply.Ns)
 		}
-	default: // no denial of DS records passes a name off as a zone that it is not
+	default: // no denial of DS records presents a name as a zone that it is not
 		types, cut := w.denial(reply, last, qtype), slices.Contains([]string{"cut.example.com.", "plain.example.com.", "example.com."}, last)
 		if qtype == dns.TypeDS && slices.Contains(types, dns.TypeNS) != cut {
 			w.t.Errorf("%s: NSEC with the types %v", last, types)
@@ -66,8 +69,9 @@ func (w *signedWorld) checkSigned(name string, qtype uint16, reply *dns.Msg, pro
 	}
 }
 
-// TestDNSSEC asks a server whose zones are signed for all names and many types, over UDP and TCP: every RRset validates, every denial is
-// proven, and the second reply is the first, so signatures are made once (rules 7.2 and 7.6). zones_dnssec.txtar has the answers themselves.
+// TestDNSSEC queries a server with signed zones for all names and many types, over UDP and TCP:
+// every RRset validates, every denial is proven, and a repeated query gets the same reply, so
+// signatures are cached (rules 7.2 and 7.6). zones_dnssec.txtar has the answers.
 func TestDNSSEC(t *testing.T) {
 	for _, more := range []string{"", "cache 3600", "minimal", "multisocket 2"} {
 		t.Run("with "+more, func(t *testing.T) {
@@ -75,7 +79,7 @@ func TestDNSSEC(t *testing.T) {
 			for _, name := range signedNames() {
 				for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA, dns.TypeMX, dns.TypeTXT, dns.TypeDS, dns.TypeDNSKEY, dns.TypeDNAME} {
 					if zone := signerOf(name, dns.TypeDS); qtype != dns.TypeDS && (zone == "" || !sameKey(zone, name, qtype)) || qtype == dns.TypeDNAME && strings.Contains(name, "dn.") || qtype == dns.TypeDS && name == "toapex.example.com." {
-						continue // referrals, DNAMEs that are passed, and what the parent of example.org has
+						continue // referrals, skipped DNAMEs, and data from the parent of example.org
 					}
 					t.Run(name+dns.TypeToString[qtype], func(t *testing.T) {
 						w := *w
@@ -99,9 +103,8 @@ func TestDNSSEC(t *testing.T) {
 	}
 }
 
-// TestDNSSECSteered: answers that change with the client and with health are signed as
-// they are, and with the signature of before where they are as before; the client subnet
-// comes back with its scope.
+// TestDNSSECSteered: answers that change with the client and with health are signed as they are,
+// and reuse the signature if they are unchanged; the client subnet returns with its scope.
 func TestDNSSECSteered(t *testing.T) {
 	w := newSignedWorld(t, "")
 	ask := func(name, subnet string, scope uint8) (*dns.Msg, []dns.RR) {

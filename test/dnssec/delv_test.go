@@ -14,7 +14,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// What delv says of the parts of an answer.
+// These are parts of delv's output.
 const (
 	validated   = "; fully validated\n"
 	noSuchData  = ";; resolution failed: ncache nxrrset\n" // before a denial
@@ -22,9 +22,9 @@ const (
 	provenPlain = "; unsigned answer\n" // after the proof that the zone has no key
 )
 
-// TestDelv has BIND's own validator ask a server whose zones are signed. It knows the key
-// of example.com alone, and finds that of signed.example.com through the DS record in
-// its parent, and that plain.example.com has none.
+// TestDelv has BIND's own validator query a server with signed zones. It knows only the key of
+// example.com. It finds the key of signed.example.com through the DS record in its parent, and the
+// proof that plain.example.com has none.
 func TestDelv(t *testing.T) {
 	if _, err := exec.LookPath("delv"); err != nil {
 		t.Skip("delv is not installed: it is in Debian's package bind9-dnsutils")
@@ -72,7 +72,7 @@ func TestDelv(t *testing.T) {
 		t.Run(c.name+dns.TypeToString[c.qtype], func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			// It ends with an error where the answer is a denial.
+			// It exits with an error if the answer is a denial.
 			out, _ := exec.CommandContext(ctx, "delv", "@"+host, "-p", port, "-a", anchors, "+root=example.com.",
 				c.name, dns.TypeToString[c.qtype]).CombinedOutput()
 			rest := string(out)

@@ -1,4 +1,4 @@
-// Package dnssec tests a whole CoreDNS whose zones are signed by its plugin dnssec. It has tests alone.
+// Package dnssec tests a whole CoreDNS whose plugin dnssec signs its zones. It has only tests.
 package dnssec
 
 import (

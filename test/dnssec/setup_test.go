@@ -13,8 +13,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestDNSSECSizes: whatever a client takes, additional records that do not fit together
-// with their signatures are left out, and are no reason for TC (rule 7.3).
+// TestDNSSECSizes: whatever size a client accepts, additional records that do not fit with their
+// signatures are left out, without TC (rule 7.3).
 func TestDNSSECSizes(t *testing.T) {
 	_, file := boottest.NewKey(t, t.TempDir(), "example.com.", 257)
 	var servers strings.Builder
@@ -59,7 +59,7 @@ func TestDNSSECSizes(t *testing.T) {
 	}
 }
 
-// TestDNSSECZones: what dnssec lists says what is signed, and what cannot work is logged.
+// TestDNSSECZones: the zones listed in dnssec are signed, and settings that cannot work are logged.
 func TestDNSSECZones(t *testing.T) {
 	_, file := boottest.NewKey(t, t.TempDir(), "example.com.", 257)
 	for _, c := range []struct {

@@ -18,9 +18,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// signedWorld is a CoreDNS with signed zones, served over loopback: example.com and
-// example.org with one key in one server block, signed.example.com with a key of its own
-// in another, and plain.example.com, which nobody signs.
+// signedWorld is a CoreDNS with signed zones on loopback: example.com and example.org with one key
+// in one server block, signed.example.com with its own key in another, and plain.example.com, which
+// is unsigned.
 type signedWorld struct {
 	t    *testing.T
 	addr string
@@ -64,7 +64,8 @@ const signedGateways = `{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway
  spec: {targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: apex}, loadBalancing: {weight: 100, geo: IE, defaultGeo: true}}}
 `
 
-// signedRecords are lines of owner name, type, TTL and data. The Zone is the longest.
+// signedRecords are lines of owner name, type, TTL and data. An owner belongs to the longest Zone
+// that matches it.
 const signedRecords = `
 @.example.com NS 3600 ns.example.com.
 @.example.com MX 3600 10 mail.example.com.
@@ -120,7 +121,7 @@ over.plain.example.com CNAME 300 www.plain.example.com.
 nope.plain.example.com CNAME 300 nowhere.plain.example.com.
 `
 
-// newSignedWorld boots it. more goes into each server block, in front.
+// newSignedWorld boots a signedWorld. more is put at the start of each server block.
 func newSignedWorld(t *testing.T, more string) *signedWorld {
 	t.Helper()
 	w := &signedWorld{t: t, dir: t.TempDir(), keys: make(map[string]*dns.DNSKEY), overrides: filepath.Join(t.TempDir(), "override")}
@@ -172,7 +173,7 @@ signed.example.com:PORT {
 
 func data(rr dns.RR) string { return strings.TrimPrefix(rr.String(), rr.Header().String()) }
 
-// recordManifests returns the Zones and the Records of lines as in signedRecords.
+// recordManifests returns the Zones and the Records for lines as in signedRecords.
 func recordManifests(t *testing.T, lines string) string {
 	t.Helper()
 	var out strings.Builder
@@ -196,7 +197,7 @@ func recordManifests(t *testing.T, lines string) string {
 	return out.String()
 }
 
-// ask asks with DO set.
+// ask sends a query with DO set.
 func (w *signedWorld) ask(network string, m *dns.Msg) *dns.Msg {
 	w.t.Helper()
 	if m.IsEdns0() == nil {
@@ -210,7 +211,7 @@ func (w *signedWorld) ask(network string, m *dns.Msg) *dns.Msg {
 	return reply
 }
 
-// signer returns the zone whose key signs data of the type at the name; "" for none.
+// signerOf returns the zone whose key signs data of the type at the name; "" for none.
 func signerOf(name string, rtype uint16) (signer string) {
 	for _, zone := range append(slices.Clone(signedZones), "plain.example.com.", "cut.example.com.", "secure.example.com.") {
 		if dns.IsSubDomain(zone, name) && len(zone) > len(signer) && (rtype != dns.TypeDS && rtype != dns.TypeNSEC || zone != name || slices.Contains(signedZones, zone) && rtype == dns.TypeNSEC) {
@@ -228,7 +229,7 @@ type setKey struct {
 	rtype uint16
 }
 
-// rrsetsOf returns the RRsets of a section and their signatures.
+// rrsetsOf returns the RRsets of a section, and their signatures.
 func rrsetsOf(rrs []dns.RR) (sets map[setKey][]dns.RR, signatures map[setKey][]*dns.RRSIG) {
 	sets, signatures = make(map[setKey][]dns.RR), make(map[setKey][]*dns.RRSIG)
 	for _, rr := range rrs {
@@ -245,8 +246,8 @@ func rrsetsOf(rrs []dns.RR) (sets map[setKey][]dns.RR, signatures map[setKey][]*
 	return sets, signatures
 }
 
-// validate checks the signatures of all RRsets of a reply: there is one for each, by the
-// key of the zone it belongs to, and none for what no zone signed here vouches for.
+// validate checks the signatures of all RRsets in a reply: each has one by the key of its zone, and
+// data that no signed zone vouches for have none.
 func (w *signedWorld) validate(reply *dns.Msg) {
 	w.t.Helper()
 	referral := !reply.Authoritative && reply.Rcode == dns.RcodeSuccess
@@ -291,8 +292,8 @@ func (w *signedWorld) validate(reply *dns.Msg) {
 	}
 }
 
-// denial checks that the reply proves that name lacks the type, and returns the types
-// that it says the name has.
+// denial checks that the reply proves that name lacks the type, and returns the types that the
+// proof lists for the name.
 func (w *signedWorld) denial(reply *dns.Msg, name string, qtype uint16) []uint16 {
 	w.t.Helper()
 	var found []*dns.NSEC

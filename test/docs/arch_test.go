@@ -16,8 +16,8 @@ import (
 
 const module = "github.com/coredns-kuadrant/kuadrant"
 
-// rooms says which rooms of the project each room may import. A room is a
-// folder of the module; "" is its root. docs/architecture.md has the picture.
+// rooms lists the rooms that each room may import. A room is a folder of the module; "" is its
+// root. docs/architecture.md shows the picture.
 var rooms = map[string][]string{
 	"":                      {"internal/corefile", "internal/engine", "internal/console", "internal/inspect", "api", "internal/source", "records", "records/pool", "records/rdata", "geo", "health"},
 	"internal/engine":       {"api", "internal/source", "records", "health", "geo", "internal/controller", "internal/state", "internal/tree", "internal/watchfile"},
@@ -52,23 +52,20 @@ var rooms = map[string][]string{
 	"internal/watchfile":    {},
 }
 
-// toolRooms hold programs and helpers of tests: they may import any room, and
-// no room may import them.
+// toolRooms hold programs and test helpers: they may import any room, and no room may import them.
 var toolRooms = []string{"internal/boottest", "internal/doctest", "internal/geotest", "internal/kubetest", "internal/peertest", "records/recordstest", "test", "tools", "bench"}
 
-// foreign says, for parts of other modules that not every room may import,
-// which rooms may.
+// foreign lists packages of other modules that are restricted, with the rooms that may import them.
 var foreign = map[string][]string{
 	"github.com/coredns/":    {"", "internal/corefile", "plugin", "cmd/coredns"},
 	"github.com/prometheus/": {""},
 	"k8s.io/client-go":       {"internal/engine", "internal/source", "internal/controller", "internal/rewatch"},
 }
 
-// impure are imports that records does without: it is a pure function.
+// impure are imports that records must not have: it is a pure function.
 var impure = []string{"os", "net/http", "context", "log", "log/slog", "k8s.io/", "github.com/fsnotify/", "math/rand"}
 
-// TestArchitecture checks the direct imports of every file that is not a test
-// against docs/architecture.md.
+// TestArchitecture checks the direct imports of every non-test file against docs/architecture.md.
 func TestArchitecture(t *testing.T) {
 	fset := token.NewFileSet()
 	seen := make(map[string]bool)
@@ -112,7 +109,7 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// forbidden says why room may not import a package, "" where it may.
+// forbidden returns why room may not import a package; "" if it may.
 func forbidden(room, imported string) string {
 	if isTool(room) {
 		return ""
@@ -144,8 +141,7 @@ func isTool(room string) bool {
 	return slices.ContainsFunc(toolRooms, func(r string) bool { return room == r || strings.HasPrefix(room, r+"/") })
 }
 
-// TestRecordsHasNoClock checks that records neither asks for the time nor
-// starts a goroutine.
+// TestRecordsHasNoClock checks that records neither reads the clock nor starts a goroutine.
 func TestRecordsHasNoClock(t *testing.T) {
 	files, err := filepath.Glob("records/*.go")
 	rooms, roomsErr := filepath.Glob("records/*/*.go")
@@ -186,8 +182,8 @@ func clockUses(t *testing.T, path string) (uses []use) {
 	return uses
 }
 
-// TestRecordsNamesItsFiles: the list of files in records/doc.go, by which a newcomer finds the way, leaves none out and has none that
-// are gone.
+// TestRecordsNamesItsFiles: the list of files in records/doc.go, a newcomer's map, is complete and
+// has no deleted files.
 func TestRecordsNamesItsFiles(t *testing.T) {
 	text, err := os.ReadFile("records/doc.go")
 	if err != nil {
@@ -211,8 +207,7 @@ func TestRecordsNamesItsFiles(t *testing.T) {
 	}
 }
 
-// TestOpensNoListener: no part of the plugin listens on anything, but the console, which is off unless the Corefile
-// has it.
+// TestOpensNoListener: no part of the plugin listens, except the console, which is off by default.
 func TestOpensNoListener(t *testing.T) {
 	seen, consoles := 0, 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -240,7 +235,7 @@ func TestOpensNoListener(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil || seen < 100 || consoles != 2 { // one looks whether the port is free
+	if err != nil || seen < 100 || consoles != 2 { // one checks that the port is free
 		t.Errorf("%v; saw %d files, and %d places where the console listens", err, seen, consoles)
 	}
 }

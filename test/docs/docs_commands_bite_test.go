@@ -7,7 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// TestDocsCommandsBite: what is wrong is found, and what is like it and right is not.
+// TestDocsCommandsBite: the checks find mistakes, and accept correct commands that resemble them.
 func TestDocsCommandsBite(t *testing.T) {
 	d := newDocChecker(t)
 	for line, want := range map[string]string{

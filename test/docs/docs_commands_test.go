@@ -14,8 +14,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// docChecker tells what is wrong with a command of a text, as far as can be told without typing it. The lines of kdns are
-// checked by its own tests.
+// docChecker finds mistakes in the commands of texts, as far as possible without running them. The
+// tests of kdns check its own lines.
 type docChecker struct {
 	targets, goTools map[string]bool
 	tests            map[string][]string // by folder: tests, benchmarks, fuzz targets
@@ -58,7 +58,7 @@ func newDocChecker(t *testing.T) *docChecker {
 	return d
 }
 
-// faults returns what is wrong with a command.
+// faults returns the mistakes in a command.
 func (d *docChecker) faults(c doctest.Command) (faults []string) {
 	if len(c.Args) < 2 || c.Elsewhere {
 		return nil
@@ -91,14 +91,15 @@ func (d *docChecker) faults(c doctest.Command) (faults []string) {
 // ownFolders are folders of the project that texts name.
 var ownFolders = []string{"bench", "charts", "cmd", "config", "docs", "examples", "internal", "test", "testdata", "tools"}
 
-// ownPath reports whether a word is the path of a file or folder of the project, and no pattern that a reader fills in.
+// ownPath reports whether a word is the path of a file or folder of the project, without
+// placeholders for the reader.
 func ownPath(text string) bool {
 	folder, rest, ok := strings.Cut(text, "/")
 	return ok && slices.Contains(ownFolders, folder) && !strings.ContainsAny(text, "<>{}[]$… ") && !strings.Contains(text, "...") &&
 		!regexp.MustCompile(`(^|/)[A-Z]+(/|$)`).MatchString(rest)
 }
 
-// exists reports whether there is a file or folder, or one that a pattern means.
+// exists reports whether a file or folder exists, or one that matches a pattern.
 func exists(dir, path string) bool {
 	found, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(path)))
 	return err == nil && len(found) > 0
@@ -113,11 +114,11 @@ func (d *docChecker) make(args []string) (faults []string) {
 	return faults
 }
 
-// kubectlVerbs are the commands of kubectl that a text may name; kdns is a plugin, of ours.
+// kubectlVerbs are the kubectl commands that a text may name; kdns is our plugin.
 var kubectlVerbs = strings.Fields("annotate api-resources api-versions apply attach auth certificate cluster-info completion config cordon cp create debug delete describe diff drain " +
 	"edit events exec explain expose get kdns kustomize label logs options patch port-forward proxy replace rollout run scale set taint top uncordon version wait krew plugin")
 
-// kubectlFaults looks at the verb, and at what is to be applied with -f and -k.
+// kubectlFaults checks the verb, and the paths after -f and -k.
 func kubectlFaults(dir string, args []string) (faults []string) {
 	verb := ""
 	for i := 0; i < len(args) && verb == ""; i++ {
@@ -142,7 +143,7 @@ func kubectlFaults(dir string, args []string) (faults []string) {
 			if !exists(dir, path+"/kustomization.yaml") {
 				faults = append(faults, "there is nothing for kustomize in "+filepath.Join(dir, path))
 			}
-		case (arg == "-f" || arg == "--filename") && !ownPath(path) && !exists(dir, path): // others have been looked for
+		case (arg == "-f" || arg == "--filename") && !ownPath(path) && !exists(dir, path): // ownPath checks the others
 			faults = append(faults, "there is no "+filepath.Join(dir, path))
 		}
 	}
@@ -151,7 +152,7 @@ func kubectlFaults(dir string, args []string) (faults []string) {
 
 var helmVerbs = strings.Fields("completion create dependency env get history install lint list package plugin pull push registry repo rollback search show status template test uninstall upgrade verify version")
 
-// helm looks at the verb, the chart and the names of values.
+// helm checks the verb, the chart and the names of values.
 func (d *docChecker) helm(args []string) (faults []string) {
 	if verb := args[0]; !strings.HasPrefix(verb, "-") && !slices.Contains(helmVerbs, verb) {
 		faults = append(faults, "helm has no "+verb)
@@ -194,7 +195,7 @@ func (d *docChecker) value(name string) bool {
 		resolve()
 		properties, closed := at["properties"].(map[string]any)
 		if !closed || at["patternProperties"] != nil {
-			return at != nil && at["type"] != "string" // a map with any keys
+			return at != nil && at["type"] != "string" // a map with arbitrary keys
 		}
 		next, ok := properties[key].(map[string]any)
 		if !ok {
@@ -210,13 +211,13 @@ func (d *docChecker) value(name string) bool {
 	return true
 }
 
-// digFlags are the words behind + that dig or kdig know, without no in front.
+// digFlags are the words that dig or kdig accept after +, without the prefix no.
 var digFlags = strings.Fields("aaflag aaonly additional adflag alignment all alpn answer authority badcookie besteffort bufsize cdflag class cmd coflag comments cookie crypto defname dns64prefix dnssec do " +
 	"doflag domain edns ednsflags ednsnegotiation ednsopt expandaaaa expire fail generic header header-only https https-get identify idn idnin idnout ignore json keepalive keepopen mapped multiline ndots nsid nssearch " +
 	"onesoa opcode optall opttext padding proxy qid qr question quic raflag rdflag recurse retry rrcomments search short showallmessages showbadcookie showbadvers showsearch split stats subnet tcflag tcp time timeout " +
 	"tls tls-ca tls-certfile tls-host tls-hostname tls-keyfile tls-pin tls-sni topdown trace tries ttl ttlid ttlunits unexpected unknownformat vc yaml zflag zoneversion")
 
-// digFaults looks at the flags.
+// digFaults checks the flags.
 func digFaults(args []string) (faults []string) {
 	for _, arg := range args {
 		flag, isFlag := strings.CutPrefix(arg, "+")
@@ -234,7 +235,7 @@ func digFaults(args []string) (faults []string) {
 	return faults
 }
 
-// gotool looks at the packages, tests and flags of the go command's lines.
+// gotool checks the packages, tests and flags of go commands.
 func (d *docChecker) gotool(args []string) (faults []string) {
 	dirs := []string{}
 	for _, arg := range args[1:] {
@@ -274,7 +275,7 @@ func (d *docChecker) gotool(args []string) (faults []string) {
 	return faults
 }
 
-// unknownFlags returns the flags behind a package's path that its source does not have.
+// unknownFlags returns the flags after a package's path that its source does not define.
 func unknownFlags(dir string, args []string) (faults []string) {
 	source := ""
 	files, _ := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -292,7 +293,8 @@ func unknownFlags(dir string, args []string) (faults []string) {
 	return faults
 }
 
-// noTest tells where no test of the folders has a name that a pattern matches; of no folders, none of the project.
+// noTest returns a fault if no test in the folders matches a pattern; without folders, it searches
+// the project.
 func (d *docChecker) noTest(pattern string, dirs []string) []string {
 	pattern, _, _ = strings.Cut(pattern, "/")
 	re, err := regexp.Compile(pattern)
@@ -310,7 +312,7 @@ func (d *docChecker) noTest(pattern string, dirs []string) []string {
 	return []string{"there is no test " + pattern}
 }
 
-// TestDocsCommands looks at every command of the README, of docs/ and of the charts' READMEs.
+// TestDocsCommands checks every command in the README, in docs/ and in the charts' READMEs.
 func TestDocsCommands(t *testing.T) {
 	d := newDocChecker(t)
 	commands, err := doctest.All(".")
@@ -327,7 +329,7 @@ func TestDocsCommands(t *testing.T) {
 	}
 }
 
-// TestDocsPaths: the files and folders of the project that the texts name are there.
+// TestDocsPaths: the project's files and folders that texts name exist.
 func TestDocsPaths(t *testing.T) {
 	texts, err := doctest.Texts(".")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// TestDocsLinks follows the relative links of all texts: each leads to a file of this repository, and an anchor to a heading of it.
-// Tables are whole: what stands behind a blank line is no row.
+// TestDocsLinks follows the relative links of all texts: each leads to a file of this repository,
+// and an anchor to one of its headings. Tables are whole: a line after a blank line is not a row.
 func TestDocsLinks(t *testing.T) {
 	texts, err := doctest.Texts(".")
 	if err != nil {
@@ -41,7 +41,7 @@ func TestDocsLinks(t *testing.T) {
 	}
 }
 
-// TestDocsLinksBite: links that lead nowhere are found.
+// TestDocsLinksBite: the test finds broken links.
 func TestDocsLinksBite(t *testing.T) {
 	for link, want := range map[string]string{
 		"zones.md":                 "",
@@ -76,7 +76,7 @@ func followLinks(t *testing.T, text, content string) (links int, faults []string
 	return followLinksIn(t, text, text, content)
 }
 
-// followLinksIn follows the links of a text, which may be in another file than it would be.
+// followLinksIn follows the links in content, as if it were the text at file.
 func followLinksIn(t *testing.T, text, file, content string) (links int, faults []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`\]\(<?([^)\s>]+)>?[^)]*\)`).FindAllStringSubmatch(prose(content), -1) {
@@ -103,14 +103,14 @@ func followLinksIn(t *testing.T, text, file, content string) (links int, faults 
 	return links, faults
 }
 
-// prose returns a text without what stands in code blocks and between backquotes.
+// prose returns a text without code blocks and code in backquotes.
 func prose(text string) string {
 	text = regexp.MustCompile("(?ms)^(```|~~~).*?^(```|~~~)$").ReplaceAllString(text, "")
 	return regexp.MustCompile("`[^`\n]*`").ReplaceAllString(text, "")
 }
 
-// anchors returns what the headings of a text are called in links to them:
-// lower case, words joined by hyphens, and other signs left out.
+// anchors returns the anchors of a text's headings: lower case, words joined by hyphens, without
+// other punctuation.
 func anchors(t *testing.T, path string) (all []string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -122,7 +122,7 @@ func anchors(t *testing.T, path string) (all []string) {
 		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
 		name = strings.ReplaceAll(name, " ", "-")
 		anchor := name
-		for n := 1; slices.Contains(all, anchor); n++ { // headings of one name are numbered
+		for n := 1; slices.Contains(all, anchor); n++ { // repeated headings are numbered
 			anchor = fmt.Sprint(name, "-", n)
 		}
 		all = append(all, anchor)
@@ -130,7 +130,7 @@ func anchors(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// TestDocsNameTests: a test that a text links to is in the file that the link leads to.
+// TestDocsNameTests: a test that a text links to is in the linked file.
 func TestDocsNameTests(t *testing.T) {
 	files, err := filepath.Glob("docs/*.md")
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// wordsOf returns the string constants of the files that a pattern names whose own names begin
-// with one of the prefixes.
+// wordsOf returns the string constants whose names begin with one of the prefixes, in the files
+// that match a pattern.
 func wordsOf(t *testing.T, pattern string, prefixes ...string) (words []string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -51,8 +51,8 @@ func wordsOf(t *testing.T, pattern string, prefixes ...string) (words []string) 
 	return words
 }
 
-// TestDocWords: whoever sees a condition, its reason or the reason of an Event finds the word in
-// a text that says what to do.
+// TestDocWords: every condition, its reasons and the reasons of Events appear in a text that says
+// what to do.
 func TestDocWords(t *testing.T) {
 	words := append(wordsOf(t, "records/*.go", "reason", "Reason", "condition"), wordsOf(t, "internal/engine/events.go", "event")...)
 	words = append(words, wordsOf(t, "records/*/*.go", "reason", "Reason", "condition")...)
@@ -68,8 +68,8 @@ func TestDocWords(t *testing.T) {
 		}
 		texts += string(text)
 	}
-	// These are about a policy as a whole: of them nothing but the message is shown, as a part
-	// of that of the condition Enforced.
+	// These concern a policy as a whole: only their message is shown, as a part of that of the
+	// condition Enforced.
 	unseen := map[string]bool{"InconsistentAddresses": true, "GatewayUnreadable": true, "InvalidAnnotation": true}
 	for _, word := range words {
 		if !unseen[word] && !regexp.MustCompile(`\b`+regexp.QuoteMeta(word)+`\b`).MatchString(texts) {

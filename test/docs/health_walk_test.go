@@ -16,8 +16,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestHealthWalk does what docs/health.md says, with the server and the targets
-// that it starts.
+// TestHealthWalk follows docs/health.md, with the server and the targets that it starts.
 func TestHealthWalk(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
@@ -55,11 +54,10 @@ func TestHealthWalk(t *testing.T) {
 	}
 }
 
-// examplePort is where Corefile.example checks its targets.
+// examplePort is the port on which Corefile.example checks its targets.
 const examplePort = "8081"
 
-// targetPort returns a port that checks may go to and that is free on the given
-// addresses.
+// targetPort returns a port that checks may use and that is free on the given addresses.
 func targetPort(t *testing.T, addresses ...string) string {
 	t.Helper()
 	port, listeners := boottest.ListenOn(t, addresses...)
@@ -69,18 +67,17 @@ func targetPort(t *testing.T, addresses ...string) string {
 	return fmt.Sprint(port)
 }
 
-// startTargets runs `make targets` on another port, checks what it prints at first,
-// and returns its input.
+// startTargets runs `make targets` on another port, checks its first output, and returns its input.
 func startTargets(t *testing.T, port, want string) io.Writer {
 	t.Helper()
 	other := strings.NewReplacer(":"+examplePort, ":"+port)
 	binary := peertest.Build(t, ".", "./tools/target")
-	// Where make runs this test, it would say so before the line.
+	// If make runs this test, it would print that before the line.
 	line, err := exec.Command("make", "--no-print-directory", "--dry-run", "targets").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, strings.Fields(other.Replace(string(line)))[3:]...) // less go run ./tools/target
+	cmd := exec.Command(binary, strings.Fields(other.Replace(string(line)))[3:]...) // without go run ./tools/target
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

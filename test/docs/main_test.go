@@ -1,4 +1,5 @@
-// Package docs types what README.md and docs/ tell people to type, and compares what comes of it. It has tests alone.
+// Package docs runs the commands in README.md and docs/, and compares the results. It has only
+// tests.
 package docs
 
 import (

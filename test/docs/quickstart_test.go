@@ -16,15 +16,14 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// quickStep finds what docs/quick-start.md has the reader do: a block of commands, the
-// announcement that the next one is for another terminal, a number to type into the last of
-// these, a page to open, a word to see on it, and the end of all other terminals.
+// quickStep matches the steps of docs/quick-start.md: a block of commands, the announcement that
+// the next one is for another terminal, a number to type into the newest of these, a page to open,
+// a word to see on it, and the end of all other terminals.
 var quickStep = regexp.MustCompile("(?s)```console\n(.*?)```|((?i:in (?:one|another) terminal))|Type `(\\d+)`|<(http://localhost:[^>]+)>|\\*\\*([^*]+)\\*\\*|(Ctrl-C)")
 
-// TestQuickStart does what docs/quick-start.md says, from its first line to its last. What the
-// commands print has to be what the text shows, and words in bold have to be on the page that
-// was opened last. Ports, and the directories of the examples and of the API server's data, are
-// others than in the text.
+// TestQuickStart follows docs/quick-start.md from its first line to its last. The commands must
+// print what the text shows, and words in bold must be on the page opened last. Ports, and the
+// directories of the examples and of the API server's data, differ from the text.
 func TestQuickStart(t *testing.T) {
 	needQuickStart(t)
 	w := newWalk(t)
@@ -54,7 +53,7 @@ func TestQuickStart(t *testing.T) {
 			w.interrupt()
 		}
 	}
-	// Nothing of the text must have been overlooked.
+	// The regular expression must not have missed a part of the text.
 	if done["command"] < 13 || len(w.terminals) != 3 || done["number"] != 2 || done["page"] < 2 || done["word"] < 7 || done["end"] != 1 {
 		t.Errorf("found %d other terminals, and of the steps %v", len(w.terminals), done)
 	}
@@ -63,8 +62,8 @@ func TestQuickStart(t *testing.T) {
 	}
 }
 
-// needQuickStart skips the test where something is missing that the text uses: `make kube` would
-// have to build it first. It fails it where the environment says that it has to be there.
+// needQuickStart skips the test if something that the text uses is missing: `make kube` would have
+// to build it first. It fails the test if the environment requires it.
 func needQuickStart(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("dig"); err != nil {
@@ -88,13 +87,13 @@ func needQuickStart(t *testing.T) {
 	t.Skip(said)
 }
 
-// withoutMake drops what a make says to those that it starts.
+// withoutMake removes the variables that make passes to its commands.
 func withoutMake(env []string) []string {
 	return slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=") })
 }
 
-// quickStartText returns the text with other ports, with a copy of its examples that has these
-// too, and with another directory for the API server's data.
+// quickStartText returns the text with other ports, a copy of its examples with these ports, and
+// another directory for the API server's data.
 func quickStartText(t *testing.T, data string) string {
 	t.Helper()
 	others := []string{
@@ -118,8 +117,8 @@ func quickStartText(t *testing.T, data string) string {
 	return strings.NewReplacer(append(others, examples, dir, "$PWD/build/kube", data, "build/kube", data)...).Replace(string(text))
 }
 
-// TestQuickStartShows: the text shows the Corefile, and a part of the objects, as they are, and
-// what it drains a Gateway with is the policy with another weight.
+// TestQuickStartShows: the text shows the actual Corefile, and a part of the actual objects, and it
+// drains a Gateway with the same policy with another weight.
 func TestQuickStartShows(t *testing.T) {
 	read := func(path ...string) string {
 		content, err := os.ReadFile(filepath.Join(path...))

@@ -20,19 +20,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/doctest"
 )
 
-// walk is somebody who does what a text says, in the directory of the checkout. Its methods
-// belong to the test's goroutine.
+// walk is a user who follows a text in the checkout's directory. Its methods belong to the test's
+// goroutine.
 type walk struct {
 	t         *testing.T
-	data      string   // directory of the API server
-	env       []string // of all that is started
-	exports   []string // lines that have been typed
+	data      string   // the API server's directory
+	env       []string // of all commands
+	exports   []string // lines typed so far
 	elsewhere bool     // the next command is for another terminal
 	terminals []*terminal
-	page      string // the URL of the page that was opened last
+	page      string // the URL of the page opened last
 }
 
-// terminal is another one, in which a command runs until it is interrupted.
+// terminal is another terminal, in which a command runs until it is interrupted.
 type terminal struct {
 	line    string
 	cmd     *exec.Cmd
@@ -44,8 +44,8 @@ type terminal struct {
 func newWalk(t *testing.T) *walk {
 	t.Helper()
 	w := &walk{t: t, data: filepath.Join(t.TempDir(), "kube")}
-	// kubectl keeps what it has found out in the home directory otherwise, and reads its
-	// user's preferences there.
+	// By default, kubectl caches its discovery in the home directory, and reads the user's
+	// preferences there.
 	w.env = append(withoutMake(os.Environ()), "KUBE_DATA="+w.data, "KUBECONFIG=", "KUBERC=off", "KUBECACHEDIR="+t.TempDir())
 	t.Cleanup(func() {
 		for _, other := range w.terminals {
@@ -58,15 +58,15 @@ func newWalk(t *testing.T) *walk {
 	return w
 }
 
-// bash returns a line as a process to be.
+// bash returns a command that runs a line, without starting it.
 func (w *walk) bash(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "bash", "-c", strings.Join(append(w.exports, line), "\n"))
 	cmd.Env = w.env
 	return cmd
 }
 
-// command types a command where the text wants it, and compares what it prints. One that only
-// asks is typed again until it prints what it has to.
+// command runs a command as the text asks, and compares its output. It retries a read-only command
+// until its output matches.
 func (w *walk) command(c doctest.Shown) {
 	w.t.Helper()
 	want := shownAs(c.Want)
@@ -90,17 +90,17 @@ func (w *walk) command(c doctest.Shown) {
 	}
 }
 
-// run types a command, and returns what it prints, and how it ended where that is worth a word.
+// run runs a command, and returns its output, and its exit status if it is worth a word.
 func (w *walk) run(line string) string {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	cmd := w.bash(ctx, line)
-	cmd.WaitDelay = time.Second // for what it has left behind
+	cmd.WaitDelay = time.Second // for processes that it leaves behind
 	out, err := cmd.CombinedOutput()
 	got := asShown(string(out))
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == 1 && strings.HasPrefix(line, "bin/kdns preview ") {
-		err = nil // something would change
+		err = nil // there are differences
 	}
 	if err != nil {
 		got += "\n" + err.Error()
@@ -108,7 +108,7 @@ func (w *walk) run(line string) string {
 	return got
 }
 
-// open runs a command in another terminal. Its processes are a group, as there.
+// open runs a command in another terminal. Its processes form a group, as in a real one.
 func (w *walk) open(line string) {
 	w.t.Helper()
 	o := &terminal{line: line, printed: filepath.Join(w.t.TempDir(), "printed"), ended: make(chan struct{})}
@@ -133,7 +133,7 @@ func (w *walk) open(line string) {
 	w.terminals = append(w.terminals, o)
 }
 
-// output returns what has been printed so far.
+// output returns the output so far.
 func (o *terminal) output(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(o.printed)
@@ -143,7 +143,7 @@ func (o *terminal) output(t *testing.T) string {
 	return string(text)
 }
 
-// end sends a signal to all that runs in the terminal, unless that has ended, and closes its
+// end sends a signal to everything that runs in the terminal, unless that has ended, and closes its
 // standard input.
 func (o *terminal) end(signal syscall.Signal) {
 	select {
@@ -151,14 +151,14 @@ func (o *terminal) end(signal syscall.Signal) {
 		return
 	default:
 	}
-	_ = syscall.Kill(-o.cmd.Process.Pid, signal) // it may be about to end
+	_ = syscall.Kill(-o.cmd.Process.Pid, signal) // it may be ending
 	_ = o.stdin.Close()
 	if signal == syscall.SIGKILL {
 		<-o.ended
 	}
 }
 
-// number types a number into the terminal that was opened last.
+// number types a number into the terminal opened last.
 func (w *walk) number(number string) {
 	w.t.Helper()
 	if _, err := io.WriteString(w.terminals[len(w.terminals)-1].stdin, number+"\n"); err != nil {
@@ -166,7 +166,8 @@ func (w *walk) number(number string) {
 	}
 }
 
-// interrupt types Ctrl-C in all other terminals, the last one first, and waits for their ends.
+// interrupt types Ctrl-C in all other terminals, the last one first, and waits until their commands
+// end.
 func (w *walk) interrupt() {
 	w.t.Helper()
 	for i := len(w.terminals) - 1; i >= 0; i-- {
@@ -205,14 +206,14 @@ func (w *walk) sees(word string) {
 	})
 }
 
-// asShown returns an output in the form of those that texts show, with one word in place of that of
-// the cluster in the names of members, which is another one in each.
+// asShown returns an output in the form of those in texts: it replaces the cluster in the names of
+// members, which differs each time, with one word.
 func asShown(output string) string {
 	return regexp.MustCompile(`\b[0-9a-z]{6}(-[0-9a-z]{6}\.klb\.)`).ReplaceAllString(doctest.Words(output), "cluster$1")
 }
 
-// shownAs returns what fits what a text shows of an output, in which a line of three dots stands
-// for any lines.
+// shownAs returns an expression that matches an output as a text shows it, in which a line of three
+// dots matches any lines.
 func shownAs(want string) *regexp.Regexp {
 	var lines []string
 	for line := range strings.Lines(asShown(want)) {

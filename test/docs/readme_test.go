@@ -14,7 +14,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestReadmeCorefiles boots every Corefile of the README, of docs/transfer.md and of docs/clusters.md.
+// TestReadmeCorefiles boots every Corefile in the README, in docs/transfer.md and in
+// docs/clusters.md.
 func TestReadmeCorefiles(t *testing.T) {
 	transfers, err := os.ReadFile("docs/transfer.md")
 	if err != nil {
@@ -44,13 +45,12 @@ func TestReadmeCorefiles(t *testing.T) {
 	}
 }
 
-// TestReadmeDig types the README's lines and compares what they print. Where
-// dig is not installed, there is nothing to type them into.
+// TestReadmeDig runs the README's dig commands and compares their output. It needs dig.
 func TestReadmeDig(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
 	}
-	port := startExample(t, "8082") // where nobody listens
+	port := startExample(t, "8082") // nobody listens there
 	var commands []doctest.Shown
 	for _, block := range doctest.Console.FindAllStringSubmatch(boottest.ReadFile(t, "README.md"), -1) {
 		commands = append(commands, doctest.ShownIn(block[1])...)
@@ -66,8 +66,8 @@ func TestReadmeDig(t *testing.T) {
 	}
 }
 
-// startExample starts Corefile.example, with its targets on another port, and
-// returns the port that it answers on.
+// startExample starts Corefile.example, with its targets on another port, and returns the server's
+// port.
 func startExample(t *testing.T, targets string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -28,7 +28,8 @@ func referenceDoc(t *testing.T) string { return boottest.ReadFile(t, page.File) 
 
 func readme(t *testing.T) string { return boottest.ReadFile(t, "README.md") }
 
-// TestReferenceIsCurrent: docs/reference.md is what would be made of the README, the CRDs and the code.
+// TestReferenceIsCurrent: docs/reference.md equals what its generator makes of the README, the CRDs
+// and the code.
 func TestReferenceIsCurrent(t *testing.T) {
 	want, err := page.Make(".")
 	if err != nil {
@@ -47,8 +48,8 @@ func TestReferenceIsCurrent(t *testing.T) {
 	t.Fatalf("%s is old at its end: run make reference", page.File)
 }
 
-// TestReferenceProperties: every property that the parser knows is in docs/reference.md with the syntax of the README, and is said to be
-// repeatable where it is.
+// TestReferenceProperties: docs/reference.md has every property of the parser, with the README's
+// syntax, and marks the repeatable ones.
 func TestReferenceProperties(t *testing.T) {
 	syntaxes, err := page.Syntaxes(readme(t))
 	if err != nil {
@@ -81,7 +82,7 @@ func TestReferenceProperties(t *testing.T) {
 	}
 }
 
-// TestReadmeMetadata: the labels in the README are those that there are.
+// TestReadmeMetadata: the README lists exactly the published labels.
 func TestReadmeMetadata(t *testing.T) {
 	told := make(map[string]bool)
 	for _, m := range regexp.MustCompile("(?m)^\\* `kuadrant/([a-z]+)` - ").FindAllStringSubmatch(readme(t), -1) {
@@ -98,7 +99,7 @@ func TestReadmeMetadata(t *testing.T) {
 	}
 }
 
-// metadataNames returns the labels that the root of the module publishes, without the plugin's name.
+// metadataNames returns the labels that the module's root publishes, without the plugin's name.
 func metadataNames(t *testing.T) (names []string) {
 	t.Helper()
 	values := regexp.MustCompile(`(?s)\nvar metadataValues = map.*?\n\}`).FindString(boottest.ReadFile(t, "metadata.go"))
@@ -111,10 +112,11 @@ func metadataNames(t *testing.T) (names []string) {
 	return names
 }
 
-// word finds labels, annotations and types that belong to this project or to Kubernetes.
+// word matches labels, annotations and types that belong to this project or to Kubernetes.
 var word = regexp.MustCompile(`^(?:[a-z.]*\.)?(?:kuadrant\.io|kubi\.zone|kubernetes\.io)/[A-Za-z][A-Za-z-]*$|^clusters\.kuadrant\.io/$`)
 
-// TestReferenceWords: the labels, annotations and types in docs/reference.md are those that the code has as constants.
+// TestReferenceWords: the labels, annotations and types in docs/reference.md are the constants of
+// the code.
 func TestReferenceWords(t *testing.T) {
 	inCode := make(map[string]bool)
 	for _, dir := range []string{".", "api", "internal/source", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "internal/controller", "health", "internal/state", "internal/inspect", "internal/console"} {
@@ -138,7 +140,7 @@ func TestReferenceWords(t *testing.T) {
 	}
 }
 
-// constants returns the constants of a package that are texts, sums of texts too.
+// constants returns the string constants of a package, including concatenations.
 func constants(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -184,7 +186,7 @@ func constants(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestReferenceDefaults: the defaults in docs/reference.md that are constants of the code.
+// TestReferenceDefaults checks the defaults in docs/reference.md that are constants of the code.
 func TestReferenceDefaults(t *testing.T) {
 	for name, want := range map[string]string{
 		"ttl":        fmt.Sprint(records.DefaultTTL, " ", records.DefaultLoadBalancedTTL),
@@ -207,7 +209,8 @@ func TestReferenceDefaults(t *testing.T) {
 	}
 }
 
-// propertyBounds are lines that are within the bounds in docs/reference.md, and such as are not. DIR is a directory.
+// propertyBounds are lines within the bounds in docs/reference.md, and lines beyond them. DIR is a
+// directory.
 var propertyBounds = map[string]struct{ within, beyond []string }{
 	"kubeconfig":         {[]string{"kubeconfig f", "kubeconfig f c"}, []string{"kubeconfig", "kubeconfig f c d", "manifests DIR\nkubeconfig f"}},
 	"cluster":            {[]string{"cluster a f", "cluster a.b-1 f c", "cluster a f\ncluster b f"}, []string{"cluster a", "cluster local f", "cluster A f", "cluster " + strings.Repeat("a", 254) + " f", "manifests DIR\ncluster a f"}},

@@ -11,10 +11,10 @@ import (
 )
 
 var (
-	// ruleHeading finds the numbers that docs/rules.md has: of sections, and of rules.
+	// ruleHeading matches the numbers of sections and rules in docs/rules.md.
 	ruleHeading = regexp.MustCompile(`(?m)^(?:## |\*\*)([0-9]+(?:\.[0-9]+)?)(?: |\*\* )`)
-	// ruleCitation finds "rule 5.4", "rules 5.3 to 5.6" and "rules 4.6, 3.6 and 7.5", also where they go on in the next line of
-	// a comment.
+	// ruleCitation matches "rule 5.4", "rules 5.3 to 5.6" and "rules 4.6, 3.6 and 7.5", also across
+	// lines of a comment.
 	ruleCitation = regexp.MustCompile(`(?i)\brules?` + ruleGap + ruleNumber + `(?:(?:,|` + ruleGap + `(?:and|or|to)|,` + ruleGap + `(?:and|or))` + ruleGap + ruleNumber + `)*`)
 )
 
@@ -23,7 +23,7 @@ const (
 	ruleNumber = `[0-9]+(?:\.[0-9]+)?`
 )
 
-// TestRulesExist: each rule that code, scenarios or texts cite is in docs/rules.md.
+// TestRulesExist: docs/rules.md has each rule that code, scenarios or texts cite.
 func TestRulesExist(t *testing.T) {
 	text, err := os.ReadFile("docs/rules.md")
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestTransferExample starts a primary and a secondary from the Corefiles of examples/, and sees
-// the records of the zone, of its sub-zone and of the steered host arrive at the secondary, and
-// a change follow.
+// TestTransferExample starts a primary and a secondary from the Corefiles of examples/. It checks
+// that the records of the zone, its sub-zone and the host with geo routing reach the secondary, and
+// that a change follows.
 func TestTransferExample(t *testing.T) {
 	dir, primary, secondary := startTransferExample(t)
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestTransferExample(t *testing.T) {
 	})
 }
 
-// TestTransferDoc types the lines of docs/transfer.md at these two.
+// TestTransferDoc runs the commands of docs/transfer.md against these two.
 func TestTransferDoc(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
@@ -68,7 +68,7 @@ func TestTransferDoc(t *testing.T) {
 }
 
 // startTransferExample starts both from a copy of examples/, and returns its directory and the
-// servers' addresses when the secondary has the zones.
+// servers' addresses once the secondary has the zones.
 func startTransferExample(t *testing.T) (dir, primary, secondary string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -90,7 +90,7 @@ func startTransferExample(t *testing.T) (dir, primary, secondary string) {
 		boottest.ReplaceIn(t, filepath.Join("examples", name), file, ":1053", ":"+port, ":1054", ":"+second, " examples/", " "+dir+"/examples/")
 		boottest.RunCoreDNS(t, binary, file)
 	}
-	// The secondary asks once at its start: the primary has to have both clusters by then.
+	// The secondary asks once at its start: the primary must have both clusters by then.
 	start("Corefile.primary")
 	answers(primary, "wiki.apps.zone.example.org.", "192.0.2.60")
 	answers(primary, "geo-na.klb.shop.zone.example.org.", "198.51.100.10")

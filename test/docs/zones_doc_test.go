@@ -23,8 +23,8 @@ func zonesDoc(t *testing.T) string {
 	return string(text)
 }
 
-// TestZonesDoc starts the first Corefile of docs/zones.md over all objects in it, and types
-// its lines.
+// TestZonesDoc starts the first Corefile of docs/zones.md with all its objects, and runs its
+// commands.
 func TestZonesDoc(t *testing.T) {
 	if _, err := exec.LookPath("dig"); err != nil {
 		t.Skip("dig is not installed: it is in Debian's package bind9-dnsutils")
@@ -66,7 +66,7 @@ func TestZonesDoc(t *testing.T) {
 	}
 }
 
-// TestZonesDocCorefiles boots every other Corefile of docs/zones.md.
+// TestZonesDocCorefiles boots all other Corefiles of docs/zones.md.
 func TestZonesDocCorefiles(t *testing.T) {
 	blocks := doctest.Corefiles.FindAllStringSubmatch(zonesDoc(t), -1)
 	if len(blocks) < 2 {
@@ -80,8 +80,7 @@ func TestZonesDocCorefiles(t *testing.T) {
 	}
 }
 
-// TestZonesDocReasons compares the reasons in docs/zones.md with those that there are: all
-// that concern zones are in it, and no others than there are.
+// TestZonesDocReasons: docs/zones.md lists all existing reasons that concern zones, and no others.
 func TestZonesDocReasons(t *testing.T) {
 	zones, all := map[string]bool{"ServedInPart": true}, make(map[string]bool)
 	files, err := filepath.Glob("records/*.go")

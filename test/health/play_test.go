@@ -18,17 +18,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// healthPlay is a scenario while it is played, in its bubble.
+// healthPlay is a scenario being played, in its bubble.
 type healthPlay struct {
 	*healthScenario
 	t        *testing.T
 	begin    time.Time
 	clusters []*api.Cluster
 	replicas []*replica
-	hits     map[*listener]int64 // at the last look
+	hits     map[*listener]int64 // at the last hits step
 }
 
-// play plays all sections, and keeps what is seen in h.seen.
+// play plays all sections, and records the results in h.seen.
 func (h *healthScenario) play(t *testing.T) {
 	p := &healthPlay{healthScenario: h, t: t, begin: time.Now(), hits: make(map[*listener]int64)}
 	for i, f := range h.seen.Files {
@@ -51,7 +51,7 @@ func (h *healthScenario) play(t *testing.T) {
 	}
 }
 
-// section plays the steps of one section, and returns them with what is seen.
+// section plays the steps of one section, and returns them with the results.
 func (p *healthPlay) section(text string) []byte {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -71,7 +71,7 @@ func (p *healthPlay) section(text string) []byte {
 	return []byte(out.String())
 }
 
-// until lets time go on to a step's time, and all that happens then happen.
+// until advances time to a step's time, and lets everything due happen.
 func (p *healthPlay) until(at string) {
 	after, relative := strings.CutPrefix(at, "+")
 	d, err := time.ParseDuration(after)
@@ -87,7 +87,7 @@ func (p *healthPlay) until(at string) {
 	synctest.Wait()
 }
 
-// act does what a step says, and returns what is seen.
+// act performs a step, and returns the result.
 func (p *healthPlay) act(action string, args []string) []string {
 	switch action {
 	case "ask":
@@ -143,7 +143,7 @@ func (p *healthPlay) target(name string) *listener {
 	return l
 }
 
-// each returns what all servers say, once where they agree.
+// each returns the results of all servers, or one result if they agree.
 func (p *healthPlay) each(say func(*replica) string) (lines []string) {
 	for _, r := range p.replicas {
 		if line := say(r); !slices.Contains(lines, line) {
@@ -153,7 +153,7 @@ func (p *healthPlay) each(say func(*replica) string) (lines []string) {
 	return lines
 }
 
-// option returns the value of KEY=VALUE among words, "" for none.
+// option returns the value of KEY=VALUE among words; "" for none.
 func option(words []string, key string) string {
 	for _, w := range words {
 		if k, value, ok := strings.Cut(w, "="); ok && k == key {
@@ -163,7 +163,7 @@ func option(words []string, key string) string {
 	return ""
 }
 
-// checked returns the target as a server has it checked.
+// checked returns a server's health target for a listener.
 func (p *healthPlay) checked(r *replica, l *listener, words []string) *health.Target {
 	host := option(words, "host")
 	var found []*health.Target
@@ -178,7 +178,7 @@ func (p *healthPlay) checked(r *replica, l *listener, words []string) *health.Ta
 	return found[0]
 }
 
-// stateOf is what is known of a target.
+// stateOf returns the known state of a target.
 func stateOf(t *health.Target) string {
 	w := t.Cell.Load()
 	line := w.Found().String()
@@ -200,7 +200,7 @@ func stateOf(t *health.Target) string {
 	return line
 }
 
-// await lets time go on until each server has checked a target n more times.
+// await advances time until each server has checked a target n more times.
 func (p *healthPlay) await(n int, l *listener, words []string) {
 	start := time.Now()
 	late := time.After(time.Hour)
@@ -215,7 +215,7 @@ func (p *healthPlay) await(n int, l *listener, words []string) {
 			}
 		}
 	}
-	synctest.Wait() // a check has ended a little before its cell is written
+	synctest.Wait() // a check ends a little before its cell is written
 	if in := option(words, "in"); in != "" {
 		least, most := p.bounds(in, time.ParseDuration)
 		if took := time.Since(start); took < least || took > most {
@@ -224,8 +224,8 @@ func (p *healthPlay) await(n int, l *listener, words []string) {
 	}
 }
 
-// bounded fails the test unless a target was asked as often since the last time
-// as bounds say.
+// bounded fails the test unless the number of requests to a target since the last call is within
+// bounds.
 func (p *healthPlay) bounded(l *listener, bounds string) {
 	least, most := p.bounds(bounds, func(s string) (time.Duration, error) {
 		n, err := strconv.Atoi(s)
@@ -238,7 +238,7 @@ func (p *healthPlay) bounded(l *listener, bounds string) {
 	}
 }
 
-// bounds reads MIN..MAX.
+// bounds parses MIN..MAX.
 func (p *healthPlay) bounds(text string, read func(string) (time.Duration, error)) (least, most time.Duration) {
 	from, to, _ := strings.Cut(text, "..")
 	least, err := read(from)
@@ -251,7 +251,7 @@ func (p *healthPlay) bounds(text string, read func(string) (time.Duration, error
 	return least, most
 }
 
-// ask asks one question as a step says.
+// ask asks one question, as a step says.
 func (p *healthPlay) ask(words []string) []string {
 	m := new(dns.Msg).SetQuestion(dns.Fqdn(words[0]), dns.StringToType[words[1]])
 	from := option(words, "from")

@@ -28,7 +28,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// handed is a source that publishes what a test hands it.
+// handed is a source that publishes the clusters that a test hands it.
 type handed struct {
 	cluster string
 	publish func(*api.Cluster)
@@ -43,7 +43,7 @@ func (f *handed) Run(ctx context.Context, publish func(*api.Cluster)) error {
 	return nil
 }
 
-// send publishes c with what changed, and waits until it is compiled.
+// send publishes c with its changes, and waits until it is compiled.
 func (f *handed) send(c *api.Cluster) {
 	for k := range api.NumKinds {
 		for _, of := range []*api.Cluster{f.last, c} {
@@ -59,7 +59,7 @@ func (f *handed) send(c *api.Cluster) {
 	synctest.Wait()
 }
 
-// replica is one server of a play: a real engine on feeds, with a real prober.
+// replica is one server of a play: a real engine with feeds and a real prober.
 type replica struct {
 	plugin *kuadrant.Kuadrant
 	engine *engine.Engine
@@ -70,16 +70,16 @@ type replica struct {
 // counting counts checks.
 type counting struct {
 	mu    sync.Mutex
-	ended map[string]int // how many checks have ended, by target and host
-	bell  chan struct{}  // one place: a check has ended
+	ended map[string]int // the number of ended checks, by target and host
+	bell  chan struct{}  // capacity 1: a check has ended
 }
 
-// newReplica starts a server in the place of before, which may be nil and is not
-// stopped. It belongs into a synctest bubble, as do its methods.
+// newReplica starts a server in place of before, which may be nil and is not stopped. It must run
+// in a synctest bubble, as must its methods.
 func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Cluster, before *replica) *replica {
 	t.Helper()
 	r := &replica{feeds: make(map[string]*handed), counting: &counting{ended: make(map[string]int), bell: make(chan struct{}, 1)}}
-	if before != nil { // it is asked already
+	if before != nil { // it answers already
 		r.engine, r.counting = before.engine, before.counting
 	} else {
 		r.engine = engine.New(clog.NewWithPlugin("kuadrant"), r)
@@ -96,7 +96,7 @@ func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Clus
 		r.feeds[c.Name] = f
 		cfg.Sources = append(cfg.Sources, f)
 	}
-	// Nothing watches the networks' file: that would keep time from passing.
+	// Do not watch the networks' file: that would keep time from advancing.
 	if cfg.Nets = ""; locator != nil {
 		cfg.Locator = locator
 	}
@@ -108,7 +108,7 @@ func newReplica(t *testing.T, text string, locator *geo.DB, clusters []*api.Clus
 	return r
 }
 
-// show publishes what all clusters hold.
+// show publishes the content of all clusters.
 func (r *replica) show(clusters []*api.Cluster) {
 	for _, c := range clusters {
 		own := *c
@@ -116,7 +116,7 @@ func (r *replica) show(clusters []*api.Cluster) {
 	}
 }
 
-// checkName is how checks are counted: by what is asked of whom.
+// checkName returns the key by which checks are counted: the request and its target.
 func checkName(address string, port uint16, host string) string {
 	return fmt.Sprintf("%s@%d host=%s", address, port, host)
 }
@@ -128,7 +128,7 @@ func (r *counting) Checked(t *health.Target, _ health.Outcome, _ time.Duration) 
 	r.mu.Unlock()
 	select {
 	case r.bell <- struct{}{}:
-	default: // it will look anyway
+	default: // the reader will look anyway
 	}
 }
 
@@ -143,7 +143,7 @@ func (r *counting) checks(name string) int {
 	return r.ended[name]
 }
 
-// found is what is shown of one answer.
+// found formats one answer.
 func (r *replica) found(m *dns.Msg, from string, chain bool) string {
 	subnet := len(m.Extra) > 0
 	ctx := metadata.ContextWithMetadata(context.Background())

@@ -24,46 +24,44 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expectations of testdata/health with what was seen")
 
-// TestHealthScenarios plays the files in testdata/health: what becomes of
-// answers while targets fail and recover. The targets are real listeners, the
-// checks real connections to them; time is that of a synctest bubble. A check
-// that is under way keeps time from passing, so minutes take milliseconds and
-// every moment is exact. What is seen holds for any jitter of the intervals.
+// TestHealthScenarios plays the files in testdata/health: how answers change while targets fail and
+// recover. The targets are real listeners, and the checks use real connections to them; time is
+// that of a synctest bubble. A running check keeps time from advancing, so minutes take
+// milliseconds and every moment is exact. The results hold for any jitter of the intervals.
 //
 // A file is a list of sections, in the order of time:
 //
 //	corefile            the kuadrant directive; probe-allow has to let the targets in
 //	nets                lines of CIDR and code: where clients are
-//	replicas            how many servers there are; 1 without it
+//	replicas            the number of servers; 1 without it
 //	targets             lines of ADDRESS KIND [PORT]: real listeners. KIND is http,
 //	                    tcp or grpc. PORT is a name for the port, PORT without it
 //	CLUSTER/FILE        the file's new content, empty to delete it
-//	edit CLUSTER/FILE   lines of OLD => NEW: OLD is replaced where it stands first;
-//	                    NEW may be empty
-//	play                steps, each followed by what is seen, in lines that begin with >
+//	edit CLUSTER/FILE   lines of OLD => NEW: replaces the first OLD; NEW may be empty
+//	play                steps, each followed by its result, in lines that begin with >
 //
-// ${PORT} stands in files and in the Corefile for the port that was found free.
-// A step is TIME ACTION. TIME is since the beginning, or with a + since the step
-// before it. The actions, with TARGET for ADDRESS or ADDRESS@PORT:
+// ${PORT} in files and in the Corefile is replaced by the free port that was found. A step is TIME
+// ACTION. TIME is since the start, or with a + since the step before it. The actions, with TARGET
+// for ADDRESS or ADDRESS@PORT:
 //
 //	ask NAME TYPE [from=ADDR] [ecs=CIDR] [chain] [times=N] [for=TIME every=TIME]
-//	        asks all servers. Seen are the class, the geo code and the data; with
+//	        asks all servers. The result is the class, the geo code and the data; with
 //	        chain all records; with times or for the share of each answer, to 5 %.
-//	        Where servers differ, each answer is seen once
-//	down TARGET         it answers that it does not work: 503, or NOT_SERVING
+//	        If servers differ, each answer appears once
+//	down TARGET         it reports a failure: 503, or NOT_SERVING
 //	status TARGET CODE  it answers with this HTTP status
 //	refuse TARGET       nobody listens there
 //	up TARGET           it works again
 //	checks N TARGET [host=NAME] [in=MIN..MAX]
-//	        lets time go on until N more checks of it have ended; in bounds how
+//	        advances time until N more checks of it have ended; in bounds how
 //	        long that may take
 //	state TARGET [host=NAME]
-//	        what is known of it, by each server
+//	        its state on each server
 //	hits TARGET MIN..MAX
-//	        fails unless it was asked so often since the last hits, by all servers
+//	        fails unless all servers together sent so many requests since the last hits
 //	ready               whether each server is ready
-//	targets             how many targets each server has checked
-//	reload              new servers take over from those that run
+//	targets             the number of targets that each server checks
+//	reload              new servers take over from the running ones
 func TestHealthScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/health/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -94,16 +92,15 @@ func TestHealthScenarios(t *testing.T) {
 	}
 }
 
-// healthScenario is one file, with everything made that lives outside of the
-// bubble.
+// healthScenario is one file, with everything that lives outside of the bubble.
 type healthScenario struct {
 	corefile string
 	locator  *geo.DB
 	replicas int
 	ports    portSet
 	targets  map[string]*listener
-	// steps are what all clusters hold before each play section, by its place; a
-	// section with the same objects as the one before has none.
+	// steps are the objects of all clusters before each play section, by its place; a section with
+	// the same objects as the one before has none.
 	steps map[int][]*api.Cluster
 	seen  *txtar.Archive
 }
@@ -152,7 +149,7 @@ func prepareHealth(t *testing.T, archive *txtar.Archive) *healthScenario {
 	return h
 }
 
-// portWord is how a file writes a port.
+// portWord matches a port in a file.
 var portWord = regexp.MustCompile(`\$\{(PORT[0-9]*)\}`)
 
 // portNames returns the names of all ports in the file.
@@ -167,14 +164,14 @@ func portNames(archive *txtar.Archive) []string {
 	return slices.Compact(names)
 }
 
-// expand puts the ports into a text.
+// expand replaces the ports in a text.
 func (p portSet) expand(text string) string {
 	return portWord.ReplaceAllStringFunc(text, func(word string) string {
 		return fmt.Sprint(p[portWord.FindStringSubmatch(word)[1]])
 	})
 }
 
-// openNets reads a list of networks.
+// openNets parses a list of networks.
 func openNets(t *testing.T, text string) *geo.DB {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "nets")
@@ -203,7 +200,7 @@ func (h *healthScenario) listen(t *testing.T, text string) {
 	}
 }
 
-// edited returns a text with lines of OLD => NEW applied.
+// edited applies lines of OLD => NEW to a text.
 func edited(t *testing.T, text, lines string) string {
 	t.Helper()
 	for line := range strings.Lines(lines) {

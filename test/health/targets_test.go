@@ -14,25 +14,25 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
-// listener is a server on an address of this machine that speaks HTTP, TCP or
-// gRPC, and can be switched. It lives outside of every synctest bubble: a
-// goroutine in a bubble that accepts connections would keep time from passing.
+// listener is a server on an address of this machine that speaks HTTP, TCP or gRPC, and can be
+// switched off. It lives outside of every synctest bubble: a goroutine in a bubble that accepts
+// connections would keep time from advancing.
 type listener struct {
 	kind    string // http, tcp or grpc
 	address string
 	port    int
-	down    atomic.Bool // it answers, but says that it does not work
+	down    atomic.Bool // it answers, but reports a failure
 	asked   atomic.Int64
 	status  atomic.Int64 // of HTTP answers while it works; 0 for 200
 
-	// do takes what is to be done to the socket, done tells of its end. Both belong
-	// to the goroutine of serve.
+	// do receives functions that change the socket, done their results. Both belong to the
+	// goroutine of serve.
 	do   chan func() error
 	done chan error
-	end  func() // ends the socket; nil while there is none
+	end  func() // closes the socket; nil while there is none
 }
 
-// portSet is a set of ports by the names that a test has for them.
+// portSet maps a test's names of ports to ports.
 type portSet map[string]int
 
 // listenAt starts a server. It ends with the test.
@@ -57,14 +57,14 @@ func listenAt(t *testing.T, kind, address string, port int) *listener {
 	return l
 }
 
-// serve does what switches ask for, until there are no more.
+// serve runs the functions from do until it is closed.
 func (l *listener) serve() {
 	for f := range l.do {
 		l.done <- f()
 	}
 }
 
-// open makes connections be accepted.
+// open starts to accept connections.
 func (l *listener) open() error {
 	if l.end != nil {
 		return nil
@@ -103,7 +103,7 @@ func (l *listener) accept(socket net.Listener) {
 	}
 }
 
-// refuse makes connections be refused. It may be called from a bubble.
+// refuse stops accepting connections. It may be called from a bubble.
 func (l *listener) refuse() {
 	l.do <- func() error {
 		if l.end != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestAPIServerAway: with the API server down at the start nothing is denied
-// (rule 7.4); once it is up its names are answered; when it goes away they stay.
+// TestAPIServerAway: if the API server is down at the start, nothing is denied (rule 7.4). Once it
+// is up, its names are answered; when it goes away, they stay.
 func TestAPIServerAway(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
@@ -29,11 +29,11 @@ func TestAPIServerAway(t *testing.T) {
 			t.Errorf("%s with the API server away: %s, want %s", name, got, want)
 		}
 	}
-	server.Restart(t) // for the clean-up of its objects
+	server.Restart(t) // so that its objects can be deleted
 }
 
-// TestCRDsInstalledLater: CoreDNS starts without the kinds, denies what cannot
-// exist, and serves the objects of kinds that are installed later.
+// TestCRDsInstalledLater: CoreDNS starts without the kinds, denies names that cannot exist, and
+// serves the objects of kinds that are installed later.
 func TestCRDsInstalledLater(t *testing.T) {
 	server := kubetest.Start(t)
 	addr := boottest.Kube(t, server.Kubeconfig, "example.com")

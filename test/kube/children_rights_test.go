@@ -13,7 +13,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// rightsWithout are faultRights, but that one resource can neither be listed nor watched.
+// rightsWithout returns faultRights without the rights to list and watch one resource.
 func rightsWithout(resource string) []rbacv1.PolicyRule {
 	rules := faultRights()
 	for i := range rules {
@@ -24,9 +24,10 @@ func rightsWithout(resource string) []rbacv1.PolicyRule {
 	return slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return len(r.Resources)+len(r.NonResourceURLs) == 0 })
 }
 
-// TestChildrenGoWhileGatewaysCannotBeListed: a server starts, and its role lacks a verb on Gateways. It
-// knows no Gateway, which is not that there is none: policies keep their DNSRecords, which others read,
-// and which are the memory of Secrets that are gone (docs/providers.md).
+// TestChildrenGoWhileGatewaysCannotBeListed: a server starts, and its role lacks a verb on
+// Gateways. That it knows no Gateway does not mean that there is none: policies keep their
+// DNSRecords, which others read, and which remember the hosts of deleted Secrets
+// (docs/providers.md).
 func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 3)
 	gate, _ := w.limited()
@@ -65,8 +66,8 @@ func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
 	stop()
 }
 
-// TestOwnerIsLostWhileItsKindCannotBeListed: the name is a DNSRecord's. A server starts whose role does
-// not let it list DNSRecords: no policy gets the name for good (rule 5.4).
+// TestOwnerIsLostWhileItsKindCannotBeListed: a DNSRecord owns the name. A server starts whose role
+// does not let it list DNSRecords: no policy becomes the permanent owner (rule 5.4).
 func TestOwnerIsLostWhileItsKindCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 1)
 	w.server.Apply(t, `apiVersion: kuadrant.io/v1alpha1
@@ -105,9 +106,9 @@ spec:
 	boottest.Asks(t, addr, "u.example.com.", "192.0.2.77")
 }
 
-// TestSecretIsForgottenWhileGatewaysCannotBeListed: the Secret of a policy is deleted, and its host is
-// served on, as its DNSRecord says (docs/providers.md). A start without a right on Gateways must not
-// delete that DNSRecord: with all rights again, the host would not come back.
+// TestSecretIsForgottenWhileGatewaysCannotBeListed: the Secret of a policy is deleted, and its host
+// stays served, as its DNSRecord says (docs/providers.md). A start without a right on Gateways must
+// not delete that DNSRecord: the host would not come back with the right.
 func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 1)
 	w.server.Apply(t, `{apiVersion: v1, kind: Secret, type: kuadrant.io/coredns, metadata: {namespace: ns, name: creds}, stringData: {ZONES: example.com}}

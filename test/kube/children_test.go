@@ -19,7 +19,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// childrenWorld is objects of every form that children can have.
+// childrenWorld has objects with every form of children.
 type childrenWorld struct {
 	*api.Cluster
 }
@@ -37,7 +37,7 @@ func newChildrenWorld(t *testing.T, namespace string) *childrenWorld {
 	return &childrenWorld{c}
 }
 
-// children returns what all policies and DNSRecords should have.
+// children returns the children that all policies and DNSRecords should have.
 func (w *childrenWorld) children(s *records.Snapshot) (all []api.Child) {
 	for _, kind := range [...]api.Kind{api.KindDNSPolicy, api.KindDNSRecord} {
 		for name := range w.Names(kind, "") {
@@ -54,7 +54,7 @@ func (w *childrenWorld) compile() *records.Snapshot {
 	}, time.Unix(0, 0))
 }
 
-// childObject returns a child as an object for an API server.
+// childObject returns a child in the form of an API server's object.
 func childObject(t *testing.T, c *api.Child) *unstructured.Unstructured {
 	t.Helper()
 	namespace, name, _ := strings.Cut(c.Name, "/")
@@ -77,8 +77,8 @@ func childObject(t *testing.T, c *api.Child) *unstructured.Unstructured {
 	return obj
 }
 
-// TestChildrenAreAccepted: an API server with our CRDs applies every child as it is, and what is read back is the child
-// that is wanted, and starts no check of its own.
+// TestChildrenAreAccepted: an API server with our CRDs accepts every child as it is. What is read
+// back equals the wanted child, and starts no check of its own.
 func TestChildrenAreAccepted(t *testing.T) {
 	server := kubetest.Shared(t)
 	server.InstallCRDs(t)

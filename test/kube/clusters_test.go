@@ -21,8 +21,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestClustersOfCorefile: the same policy in two clusters is one, with a member of each.
-// Neither cluster waits for the other, and one that is away loses no query.
+// TestClustersOfCorefile: the same policy in two clusters is one, with a member in each. Neither
+// cluster waits for the other, and no query is lost while one is away.
 func TestClustersOfCorefile(t *testing.T) {
 	main, east := boottest.APIServer(t), boottest.APIServer(t)
 	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "ns", "www.example.com", "192.0.2.1", "IE", true))
@@ -39,7 +39,7 @@ func TestClustersOfCorefile(t *testing.T) {
 	boottest.Synced(t, "east", 1)
 
 	load := resolve(t, []*process{{addr: addr}}, map[string][]string{"east.example.com.": {"192.0.2.4"}})
-	if err := east.Freeze(); err != nil { // a cluster that hangs
+	if err := east.Freeze(); err != nil { // the cluster hangs
 		t.Fatal(err)
 	}
 	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "main.example.com", "192.0.2.5", "IE", true))
@@ -59,7 +59,7 @@ func TestClustersOfCorefile(t *testing.T) {
 	boottest.Asks(t, addr, "east.example.com.", "192.0.2.7")
 }
 
-// inNamespace lets this process find the name of a pod's namespace.
+// inNamespace gives this process the namespace file of a pod.
 func inNamespace(t *testing.T, name string) {
 	t.Helper()
 	before := engine.NamespaceFile
@@ -68,9 +68,8 @@ func inNamespace(t *testing.T, name string) {
 	t.Cleanup(func() { engine.NamespaceFile = before })
 }
 
-// TestClustersOfSecrets: a Secret that appears adds a cluster, one that goes withdraws it. What
-// is wrong with a Secret is told once, with no word of what it holds, and changes nothing that
-// is served.
+// TestClustersOfSecrets: a new Secret adds a cluster, and its deletion removes it. A fault in a
+// Secret is logged once, without its content, and changes no answer.
 func TestClustersOfSecrets(t *testing.T) {
 	inNamespace(t, "dns")
 	log := boottest.Listen(t)
@@ -117,7 +116,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	east.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "own", "east.example.com", "192.0.2.9", "IE", true))
 	boottest.Asks(t, addr, "east.example.com.", "192.0.2.9")
 
-	// A namespace that is listed is one with that of the main cluster.
+	// A listed namespace pools with that of the main cluster.
 	boottest.WaitFor(t, "a second in which nothing was made yet", func() bool { return time.Since(began) >= 2*time.Second })
 	main.Apply(t, fmt.Sprintf(boottest.ClusterObjects, "shop", "east-shop.example.com", "192.0.2.10", "US", false))
 	boottest.Asks(t, addr, "east-shop.example.com.", "192.0.2.8") // it is older
@@ -149,7 +148,7 @@ func TestClustersOfSecrets(t *testing.T) {
 	}
 }
 
-// TestClustersDoc: the rights and the kubeconfig that docs/clusters.md tells of are enough.
+// TestClustersDoc: the rights and the kubeconfig in docs/clusters.md are enough.
 func TestClustersDoc(t *testing.T) {
 	inNamespace(t, "kuadrant-dns")
 	text := boottest.ReadFile(t, "docs/clusters.md")
@@ -167,7 +166,7 @@ func TestClustersDoc(t *testing.T) {
 	var account *unstructured.Unstructured
 	for _, obj := range kubetest.Parse(t, rights) {
 		if obj.GetKind() == "Namespace" {
-			continue // it is there
+			continue // it exists
 		}
 		obj.SetNamespace("kuadrant-dns")
 		data, err := obj.MarshalJSON()
@@ -196,7 +195,7 @@ func TestClustersDoc(t *testing.T) {
 	}
 }
 
-// TestOverrideWithoutAPIServer: the file works while the API server is away.
+// TestOverrideWithoutAPIServer: the override file works while the API server is away.
 func TestOverrideWithoutAPIServer(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
@@ -209,5 +208,5 @@ func TestOverrideWithoutAPIServer(t *testing.T) {
 	boottest.Asks(t, addr, "a.example.com.", "192.0.2.2")
 	boottest.WriteFile(t, file, "")
 	boottest.Asks(t, addr, "a.example.com.", "192.0.2.1 192.0.2.2")
-	server.Restart(t) // for the clean-up of its objects
+	server.Restart(t) // so that its objects can be deleted
 }

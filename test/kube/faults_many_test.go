@@ -13,8 +13,8 @@ import (
 )
 
 // TestFaultManyDeleted: 2,000 policies are deleted at once while the plugin writes, each with a
-// status and each fourth with a child: nothing of theirs is left, neither at the API server, nor on
-// record, nor in memory. Names that still exist are answered all the time.
+// status and every fourth with a child. Nothing of theirs remains at the API server, in the
+// registry, or in memory. Names that still exist are answered throughout.
 func TestFaultManyDeleted(t *testing.T) {
 	const gateways, listeners, many, served = 32, 64, 2000, 8 * 64
 	w := newFaultWorld(t, 2)
@@ -52,7 +52,7 @@ func TestFaultManyDeleted(t *testing.T) {
 	boottest.Asks(t, addr, "h1.g1.example.com.", "192.0.2.1")
 	large := heap()
 	one := boottest.Ref("kuadrant.io/v1", "DNSPolicy", "ns")
-	eventually("deletion", func() bool { // of which the API server does as many as it can in a minute
+	eventually("deletion", func() bool { // the API server deletes as many as it can in a minute
 		return w.server.Resource(t, one).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "many"}) == nil
 	})
 	boottest.Asks(t, addr, "h1.g1.example.com.", "NXDOMAIN")
@@ -78,10 +78,10 @@ func TestFaultManyDeleted(t *testing.T) {
 	w.looksFresh()
 }
 
-// heap returns how many octets of memory are in use.
+// heap returns the number of octets of memory in use.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what finalizers have let go
+	runtime.GC() // frees what finalizers released
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

@@ -8,13 +8,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// faultProcess is the plugin in a process of its own, with its own gate to the API server.
+// faultProcess is the plugin in a separate process, with its own gate to the API server.
 type faultProcess struct {
 	*process
 	gate *boottest.APIGate
 }
 
-// start runs one until the test ends.
+// start runs a faultProcess until the test ends.
 func (w *faultWorld) start(binary string) *faultProcess {
 	w.t.Helper()
 	p := &faultProcess{newProcess(w.t), boottest.NewAPIGate(w.t, w.server)}
@@ -31,8 +31,8 @@ func (p *faultProcess) signal(t *testing.T, signal syscall.Signal) {
 	}
 }
 
-// TestFaultReplicaPaused: of two processes one writes. It is stopped in the middle of it for
-// longer than its Lease lasts: the other takes over. When it goes on it answers what is new, and
+// TestFaultReplicaPaused: one of two processes writes. It is suspended in the middle for longer
+// than its Lease lasts: the other takes over. When it resumes, it answers with current data, and
 // writes nothing until it is elected again.
 func TestFaultReplicaPaused(t *testing.T) {
 	w := newFaultWorld(t, 2)

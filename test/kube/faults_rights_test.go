@@ -13,10 +13,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// faultUser is the account, and the role, of the plugin in tests of rights.
+// faultUser is the plugin's account and role in tests of rights.
 const faultUser = "faulty"
 
-// faultRights are those that the plugin needs, a rule for each group.
+// faultRights returns the rights that the plugin needs, a rule for each group.
 func faultRights() []rbacv1.PolicyRule {
 	rule := func(group, verbs string, resources ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: strings.Fields(verbs)}
@@ -37,7 +37,7 @@ func faultRights() []rbacv1.PolicyRule {
 	}
 }
 
-// grant gives the account all rights but those that a resource and one of its verbs are in.
+// grant gives the account all rights except those of rules that name a resource and a verb.
 func (w *faultWorld) grant(less, verb string) {
 	w.t.Helper()
 	w.grantOnly(slices.DeleteFunc(faultRights(), func(r rbacv1.PolicyRule) bool {
@@ -45,7 +45,7 @@ func (w *faultWorld) grant(less, verb string) {
 	}))
 }
 
-// grantOnly gives the account these rights, in place of those that it has.
+// grantOnly replaces the account's rights.
 func (w *faultWorld) grantOnly(rules []rbacv1.PolicyRule) {
 	w.t.Helper()
 	role := &rbacv1.ClusterRole{
@@ -62,7 +62,7 @@ func (w *faultWorld) grantOnly(rules []rbacv1.PolicyRule) {
 	}
 }
 
-// said counts the warnings that hold a text.
+// said counts the warnings that contain a text.
 func said(log *boottest.Journal, text string) (n int) {
 	for _, line := range log.All() {
 		if strings.HasPrefix(line, "warning") && strings.Contains(line, text) {
@@ -72,8 +72,8 @@ func said(log *boottest.Journal, text string) (n int) {
 	return n
 }
 
-// TestFaultVerbTaken: while one right is missing the log says so once, with what to grant; all
-// that needs no such right goes on, and what was left undone follows when it is given back.
+// TestFaultVerbTaken: while one right is missing, the log says so once, with what to grant.
+// Everything that does not need the right continues, and the rest follows when it is granted again.
 func TestFaultVerbTaken(t *testing.T) {
 	w := newFaultWorld(t, 2)
 	gate, _ := w.limited()
@@ -135,8 +135,8 @@ func TestFaultVerbTaken(t *testing.T) {
 	})
 }
 
-// TestFaultTokenRevoked: the account of the plugin is deleted. What reads and what writes say so;
-// answers stay. With a new token in the file all goes on.
+// TestFaultTokenRevoked: the plugin's account is deleted. Readers and writers log that; answers
+// stay. With a new token in the file, everything continues.
 func TestFaultTokenRevoked(t *testing.T) {
 	w := newFaultWorld(t, 2)
 	gate, _ := w.limited()
@@ -152,7 +152,7 @@ func TestFaultTokenRevoked(t *testing.T) {
 		w.put("new", "192.0.2.100")
 		w.drop("h1")
 		boottest.WaitFor(t, "word of whoever writes", func() bool { return said(log, "lease default/faults: Unauthorized") > 0 })
-		gate.Cut() // the API server looks at the token of a watch when it begins
+		gate.Cut() // the API server checks the token of a watch when it begins
 		boottest.WaitFor(t, "word of whoever reads", func() bool { return said(log, "refuses the credentials") > 0 })
 		if asked := boottest.Exchange(t, addr, "h0.example.com.", 1); len(asked.Answer) == 0 {
 			t.Errorf("answered with %v", asked)

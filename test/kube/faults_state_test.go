@@ -15,8 +15,8 @@ import (
 
 // TestFaultRestartsWithoutAPIServer: a server that writes back, and keeps its state on disk, is
 // reloaded and restarted while the API server is away. It answers at once, with the same serials,
-// and for the same owners, also where age alone would tell another one; when the API server is
-// back nothing is written but what has changed since (rules 5.4 and 6.7).
+// and for the same owners, even if age alone would choose another. When the API server is back,
+// only what has changed since is written (rules 5.4 and 6.7).
 func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	w := newFaultWorld(t, 2)
 	before := w.goroutines()
@@ -33,7 +33,7 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	}
 	defer func() { stop() }()
 	w.settles(addr)
-	// The older policy moves onto the name that the newer one has.
+	// The older policy moves to the newer one's name.
 	nextSecond(t, boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "h0"))
 	w.put("taken", "192.0.2.100")
 	w.settles(addr)
@@ -42,7 +42,8 @@ func TestFaultRestartsWithoutAPIServer(t *testing.T) {
 	boottest.WaitFor(t, "refusal", func() bool {
 		return strings.Contains(fmt.Sprint(boottest.Object(t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", "h0").Object["status"]), "ns/taken")
 	})
-	// What is answered already may wait for its serial, and the serial of before is kept meanwhile (rule 6.7).
+	// The current answer may still wait for its serial; the previous serial is kept meanwhile (rule
+	// 6.7).
 	boottest.WaitFor(t, "transfer without h0", func() bool {
 		_, zone := boottest.WholeZone(t, boottest.Transfer(t, addr, boottest.AXFR("example.com."), nil))
 		text := fmt.Sprint(zone)

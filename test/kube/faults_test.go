@@ -14,7 +14,7 @@ import (
 )
 
 // TestFaultAPIServerKilled: the API server is killed again and again while objects change just
-// before and just after. No query fails, and all that is to be written stands there in the end.
+// before and just after. No query fails, and everything is written in the end.
 func TestFaultAPIServerKilled(t *testing.T) {
 	w := newFaultWorld(t, 4)
 	may := map[string][]string{"h0": {"192.0.2.11", "192.0.2.21", "192.0.2.31", "192.0.2.41"}, "h1": {"NXDOMAIN", "192.0.2.22"}}
@@ -36,9 +36,9 @@ func TestFaultAPIServerKilled(t *testing.T) {
 	})
 }
 
-// TestFaultWatchesExpire: while the way to the API server is shut objects change, and the API
-// server is restarted: it knows nothing of the versions that watches go on from, and says so
-// (410). All is listed again; nothing is lost, and nothing is written that stands there.
+// TestFaultWatchesExpire: while the gate to the API server is shut, objects change, and the API
+// server is restarted: it no longer knows the versions from which watches resume, and says so
+// (410). All is listed again; nothing is lost, and nothing is written twice.
 func TestFaultWatchesExpire(t *testing.T) {
 	w := newFaultWorld(t, 4)
 	gate := boottest.NewAPIGate(t, w.server)
@@ -62,9 +62,10 @@ func TestFaultWatchesExpire(t *testing.T) {
 	})
 }
 
-// TestFaultEtcdRestored: etcd is put back to an older state while the plugin writes. What is
-// missing then is answered until it is made again; serials do not go back, and what is written
-// is right in the end, for objects that are others by now as well (rules 6.7 and 8.5).
+// TestFaultEtcdRestored: etcd is restored to an older state while the plugin writes. Objects
+// missing then are still answered until they are created again. Serials do not go back, and
+// everything written is right in the end, also for objects that have been replaced (rules 6.7 and
+// 8.5).
 func TestFaultEtcdRestored(t *testing.T) {
 	w := newFaultWorld(t, 2)
 	w.guard = "guard 5m"
@@ -90,9 +91,9 @@ func TestFaultEtcdRestored(t *testing.T) {
 	w.looksFresh()
 }
 
-// TestFaultCRDDeleted: a kind is removed from the API server, and installed again, while the
-// plugin writes: first that of children, which are made again; then that of policies, whose
-// names go, and come back with them.
+// TestFaultCRDDeleted: a kind is removed from the API server, and installed again, while the plugin
+// writes: first that of children, which are created again; then that of policies, whose names go
+// away, and come back with them.
 func TestFaultCRDDeleted(t *testing.T) {
 	w := newFaultWorld(t, 3)
 	w.guard = "guard 5m" // each deletion is reported: nothing is held (rule 8.5)
@@ -117,7 +118,7 @@ func TestFaultCRDDeleted(t *testing.T) {
 	w.looksFresh()
 }
 
-// reinstall deletes a CRD, with all of its objects, and installs it again.
+// reinstall deletes a CRD, with all its objects, and installs it again.
 func (w *faultWorld) reinstall(name string) {
 	w.t.Helper()
 	crd := kubetest.Parse(w.t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "+name+"}}")[0]

@@ -19,10 +19,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// faultLease is where the Lease of a faultWorld is.
+// faultLease is the Lease of a faultWorld.
 const faultLease = "lease default/faults"
 
-// faultZone is a Zone of its own below that of the Corefile, with one Record.
+// faultZone is a Zone below that of the Corefile, with one Record.
 const faultZone = `apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {namespace: ns, name: z}
@@ -31,16 +31,16 @@ spec: {domainName: z.example.com., delegations: [{zones: ["*"], records: [{patte
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {namespace: ns, name: a}, spec: {domainName: a.z.example.com., type: A, rdata: %s}}
 `
 
-// faultWorld is an API server with hosts below example.com, each with a Gateway and a policy of
-// its name, and what the plugin that writes to it is to make of them.
+// faultWorld is an API server with hosts below example.com, each with a Gateway and a policy of the
+// same name, and the results expected of the plugin that writes to it.
 type faultWorld struct {
 	t      *testing.T
 	server *kubetest.Server
 	hosts  map[string]string // first label → address
-	guard  string            // the property; addresses come and go without any delay otherwise
+	guard  string            // the property; by default addresses come and go without a delay
 }
 
-// newFaultWorld returns one with an API server of its own and n hosts, h0 and so on.
+// newFaultWorld returns a faultWorld with its own API server and n hosts, h0 and so on.
 func newFaultWorld(t *testing.T, n int) *faultWorld {
 	t.Helper()
 	w := &faultWorld{t: t, server: boottest.APIServer(t), hosts: make(map[string]string), guard: "guard 0"}
@@ -51,7 +51,7 @@ func newFaultWorld(t *testing.T, n int) *faultWorld {
 	return w
 }
 
-// put gives a host an address, at the API server.
+// put sets a host's address, at the API server.
 func (w *faultWorld) put(host, address string) {
 	w.t.Helper()
 	w.hosts[host] = address
@@ -68,14 +68,15 @@ func (w *faultWorld) drop(host string) {
 	}
 }
 
-// boot runs the plugin, which writes back, and returns its address and what ends it.
+// boot runs the plugin, which writes back, and returns its address and a function that stops it.
 func (w *faultWorld) boot(kubeconfig string, more ...string) (addr string, stop func()) {
 	w.t.Helper()
 	return boottest.StartKube(w.t, kubeconfig, "example.com", append(more, "zone-namespaces ns", w.guard, faultLease)...)
 }
 
-// survives runs the plugin, through the gate where there is one, and asks it for all hosts while something fails. In the end all is
-// written, a fresh look finds nothing more to write, and no goroutine is left. may has further answers that are right, by host.
+// survives runs the plugin, through the gate if there is one, and queries it for all hosts while
+// fails runs. In the end everything is written, a new plugin finds nothing more to write, and no
+// goroutine is left. may has further valid answers, by host.
 func (w *faultWorld) survives(gate *boottest.APIGate, may map[string][]string, fails func(addr string)) {
 	w.t.Helper()
 	kubeconfig := w.server.Kubeconfig
@@ -93,7 +94,8 @@ func (w *faultWorld) survives(gate *boottest.APIGate, may map[string][]string, f
 	w.looksFresh()
 }
 
-// limited returns a gate with a token of the account faultUser, which has the rights that the plugin needs, and that token.
+// limited returns a gate with a token of the account faultUser, which has the rights that the
+// plugin needs, and that token.
 func (w *faultWorld) limited() (gate *boottest.APIGate, token string) {
 	w.t.Helper()
 	gate, token = boottest.NewAPIGate(w.t, w.server), w.server.User(w.t, "", faultUser, faultRights()...).BearerToken
@@ -101,7 +103,7 @@ func (w *faultWorld) limited() (gate *boottest.APIGate, token string) {
 	return gate, token
 }
 
-// fault says what of a host is not as it should be at the API server; "" for nothing.
+// fault returns what is wrong with a host at the API server; "" for nothing.
 func (w *faultWorld) fault(host string) string {
 	policy := boottest.Object(w.t, w.server, "kuadrant.io/v1", "DNSPolicy", "ns", host)
 	record := boottest.Object(w.t, w.server, "kuadrant.io/v1alpha1", "DNSRecord", "ns", host+"-a")
@@ -134,19 +136,19 @@ func (w *faultWorld) fault(host string) string {
 	return ""
 }
 
-// kept returns the text of a ConfigMap of the plugin's: owners or serials.
+// kept returns the text of a ConfigMap of the plugin: owners or serials.
 func (w *faultWorld) kept(field string) string {
 	name := map[string]string{"owners": "faults-owners-0", "serials": "faults-serials"}[field]
 	return kept(w.t, w.server, "default", name)
 }
 
-// says returns the conditions of an object in the namespace of all.
+// says returns the conditions of an object in the world's namespace.
 func (w *faultWorld) says(apiVersion, kind, name string) string {
 	w.t.Helper()
 	return boottest.Conditions(boottest.Object(w.t, w.server, apiVersion, kind, "ns", name))
 }
 
-// tokenOf asks for a token of a ServiceAccount.
+// tokenOf requests a token for a ServiceAccount.
 func tokenOf(t *testing.T, server *kubetest.Server, account *unstructured.Unstructured) string {
 	t.Helper()
 	request := boottest.Ref("authentication.k8s.io/v1", "TokenRequest", "")
@@ -160,7 +162,8 @@ func tokenOf(t *testing.T, server *kubetest.Server, account *unstructured.Unstru
 	return token
 }
 
-// kept returns what a ConfigMap of the plugin's has, owners or serials; "" where there is none.
+// kept returns the content of a ConfigMap of the plugin, owners or serials; "" if it does not
+// exist.
 func kept(t *testing.T, server *kubetest.Server, namespace, name string) string {
 	t.Helper()
 	m := boottest.Object(t, server, "v1", "ConfigMap", namespace, name)
@@ -171,14 +174,14 @@ func kept(t *testing.T, server *kubetest.Server, namespace, name string) string 
 	return data["owners"] + data["serials"]
 }
 
-// nextSecond waits until what is made is younger than an object: ages count in seconds.
+// nextSecond waits until new objects are younger than an object: ages count in seconds.
 func nextSecond(t *testing.T, than *unstructured.Unstructured) {
 	t.Helper()
 	made := than.GetCreationTimestamp().Time
 	boottest.WaitFor(t, "next second", func() bool { return time.Now().UTC().Truncate(time.Second).After(made) })
 }
 
-// list returns the objects of a kind in the namespace of all.
+// list returns the objects of a kind in the world's namespace.
 func (w *faultWorld) list(apiVersion, kind string) []unstructured.Unstructured {
 	w.t.Helper()
 	all, err := w.server.Resource(w.t, boottest.Ref(apiVersion, kind, "ns")).List(w.t.Context(), metav1.ListOptions{})
@@ -188,8 +191,8 @@ func (w *faultWorld) list(apiVersion, kind string) []unstructured.Unstructured {
 	return all.Items
 }
 
-// settles waits until all hosts are answered, all that is written about them says so, and
-// nothing is written about others.
+// settles waits until all hosts are answered, everything written about them says so, and nothing is
+// written about others.
 func (w *faultWorld) settles(addr string) {
 	w.t.Helper()
 	for host, address := range w.hosts {
@@ -227,7 +230,7 @@ func (w *faultWorld) settles(addr string) {
 	})
 }
 
-// versions returns the resource versions of all objects that are written to.
+// versions returns the resource versions of all objects that the plugin writes to.
 func (w *faultWorld) versions() map[string]string {
 	all := make(map[string]string)
 	for kind, apiVersion := range map[string]string{
@@ -241,8 +244,8 @@ func (w *faultWorld) versions() map[string]string {
 	return all
 }
 
-// looksFresh has another plugin, which knows nothing of what was written, look at everything:
-// it finds nothing to write, but for one more host.
+// looksFresh has another plugin, which knows nothing of earlier writes, check everything: it writes
+// only about one new host.
 func (w *faultWorld) looksFresh() {
 	w.t.Helper()
 	before, owners := w.versions(), w.kept("owners")
@@ -257,15 +260,15 @@ func (w *faultWorld) looksFresh() {
 	}
 	kept := w.kept("owners")
 	for line := range strings.Lines(owners) {
-		// A kind that was missing may be there by now: an owner is known to be alone then.
+		// A missing kind may have been installed: its owner is then known to have no rival.
 		if line = strings.TrimSuffix(line, "\n"); !strings.Contains(kept, line) {
 			w.t.Errorf("the owner %q is not on record any more, but %q", line, kept)
 		}
 	}
 }
 
-// load asks for all hosts without a break, for a name that there is not, and for serials, until check is called. may has further
-// answers that are right, by host; "no" is the name that there is not.
+// load queries all hosts without a break, a missing name, and serials, until check is called. may
+// has further valid answers, by host; "no" is the missing name.
 func (w *faultWorld) load(addr string, may map[string][]string) *resolver {
 	right := map[string][]string{"no.example.com.": {"NXDOMAIN"}, "a.z.example.com.": {"192.0.2.250"}}
 	add := func(host string, answers ...string) {
@@ -302,7 +305,7 @@ func (w *faultWorld) endsWith(before int) {
 	left = false
 }
 
-// goroutines counts those that run while nothing is asked of the API server.
+// goroutines counts the goroutines while no request to the API server is running.
 func (w *faultWorld) goroutines() int {
 	w.t.Helper()
 	client, err := rest.HTTPClientFor(w.server.Config)

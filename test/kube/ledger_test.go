@@ -14,8 +14,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// ledger takes down which serials processes show for zones, and with which content. No
-// process may go back, nor may there be two contents of one serial (rule 6.7).
+// ledger records the serials that processes show for zones, and with which content. No process may
+// go back, and a serial must not have two contents (rule 6.7).
 type ledger struct {
 	faults
 	zones []string
@@ -24,20 +24,20 @@ type ledger struct {
 	mu       sync.Mutex
 	last     map[string]shownSerial        // by address and zone
 	contents map[string]map[uint32]content // by zone
-	// counts says of which contents it is taken down whose they are; others are not compared.
+	// counts reports whether to compare a process's contents; others are not compared.
 	counts func(*process) bool
 }
 
-// shownSerial is what was shown last, 0 for nothing, and how often the zone was transferred.
+// shownSerial is the serial shown last, 0 for none, and the number of the zone's transfers.
 type shownSerial struct {
 	serial    uint32
 	transfers int
 }
 
-// content is what was transferred under a serial, and by whom first.
+// content is what was transferred under a serial, and who served it first.
 type content struct{ text, addr string }
 
-// keepLedger begins to ask processes for the SOA records and transfers of zones.
+// keepLedger starts to query processes for SOA records and transfers of zones.
 func keepLedger(t *testing.T, processes []*process, counts func(*process) bool, zones ...string) *ledger {
 	t.Helper()
 	l := &ledger{zones: zones, last: make(map[string]shownSerial), contents: make(map[string]map[uint32]content), counts: counts}
@@ -70,7 +70,7 @@ func keepLedger(t *testing.T, processes []*process, counts func(*process) bool, 
 	return l
 }
 
-// askSOA takes down the serial of a zone, from an answer and from a denial.
+// askSOA records the serial of a zone, from an answer and from a denial.
 func (l *ledger) askSOA(p *process, zone string) {
 	for _, name := range []string{zone, "no." + zone} {
 		m, _, err := (&dns.Client{Timeout: 10 * time.Second}).Exchange(boottest.Question(name, dns.TypeSOA), p.addr)
@@ -85,7 +85,7 @@ func (l *ledger) askSOA(p *process, zone string) {
 	}
 }
 
-// shows takes down a serial.
+// shows records a serial.
 func (l *ledger) shows(p *process, zone string, serial uint32, transfers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,8 +97,7 @@ func (l *ledger) shows(p *process, zone string, serial uint32, transfers int) {
 	l.last[key] = shownSerial{serial, last.transfers + transfers}
 }
 
-// transfer takes down the content of a zone. There need not be a transfer: secondaries try
-// again.
+// transfer records the content of a zone. A transfer may fail: secondaries retry.
 func (l *ledger) transfer(p *process, zone string) {
 	serial, text := transferOf(p.addr, zone)
 	if text == "" {
@@ -121,7 +120,7 @@ func (l *ledger) transfer(p *process, zone string) {
 	}
 }
 
-// transferOf returns the serial and the records of a transfer, sorted; "" where there is none.
+// transferOf returns the serial and the sorted records of a transfer; "" if there is none.
 func transferOf(addr, zone string) (serial uint32, text string) {
 	answers, err := new(dns.Transfer).In(new(dns.Msg).SetAxfr(zone), addr)
 	if err != nil {
@@ -145,7 +144,7 @@ func transferOf(addr, zone string) (serial uint32, text string) {
 	return serial, strings.Join(slices.Sorted(maps.Keys(set)), "\n")
 }
 
-// serial returns the serial that a process shows of a zone; 0 where it shows none yet.
+// serial returns the serial that a process shows for a zone; 0 if it shows none yet.
 func (l *ledger) serial(p *process, zone string) uint32 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,15 +159,15 @@ func (l *ledger) forget(p *process, zone string) {
 	l.last[key] = shownSerial{transfers: l.last[key].transfers}
 }
 
-// holds reports whether a transfer of the zone with that serial had the text.
+// holds reports whether a transfer of the zone with that serial contained the text.
 func (l *ledger) holds(zone string, serial uint32, text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Contains(l.contents[zone][serial].text, text)
 }
 
-// settles waits until all processes show one serial of each zone, the content of which has
-// the text.
+// settles waits until all processes show the same serial for each zone, with a content that
+// contains the text.
 func (l *ledger) settles(t *testing.T, text string, processes ...*process) {
 	t.Helper()
 	said := ""
@@ -186,7 +185,7 @@ func (l *ledger) settles(t *testing.T, text string, processes ...*process) {
 	})
 }
 
-// check ends the ledger, and fails where something was shown that must not be.
+// check ends the ledger, and fails the test if something wrong was shown.
 func (l *ledger) check(t *testing.T) {
 	t.Helper()
 	l.stop()

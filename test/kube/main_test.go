@@ -1,5 +1,5 @@
-// Package kube tests the plugin, in this process and in others, with real API servers: what it reads, what it
-// writes, and what it does while they fail. It has tests alone.
+// Package kube tests the plugin, in this process and in others, with real API servers: what it
+// reads, what it writes, and what it does while they fail. It has only tests.
 package kube
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// keptOwner returns who is on record for a name, in the ConfigMap kept-owners-0.
+// keptOwner returns the registered owner of a name, from the ConfigMap kept-owners-0.
 func keptOwner(t *testing.T, s *kubetest.Server, name string) string {
 	t.Helper()
 	for line := range strings.Lines(kept(t, s, "default", "kept-owners-0")) {
@@ -22,9 +22,10 @@ func keptOwner(t *testing.T, s *kubetest.Server, name string) string {
 	return ""
 }
 
-// TestOwnerIsLostWhileItsClusterIsAway: a name was acquired by a policy of a further cluster. A server that is restarted while that
-// cluster is away, or takes longer to answer than the main one, must not write another owner in its place: who cannot be read is not
-// gone (rule 5.4). Nor is the name answered with the data of another one.
+// TestOwnerIsLostWhileItsClusterIsAway: a policy in another cluster owns a name. A server that is
+// restarted while that cluster is away, or slower than the main one, must not register another
+// owner in its place: an unreadable owner is not gone (rule 5.4). Nor is the name answered with the
+// data of another object.
 func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
 	main, east := boottest.APIServer(t), boottest.APIServer(t)
 	apply := func(s *kubetest.Server, namespace, host, address string) {
@@ -69,7 +70,7 @@ func TestOwnerIsLostWhileItsClusterIsAway(t *testing.T) {
 			mine := boottest.Object(t, main, "kuadrant.io/v1", "DNSPolicy", "mine", "p")
 			return strings.Contains(boottest.Conditions(mine), "Enforced=False/Unknown")
 		})
-		// Something new is kept, and with it all else that is to be.
+		// A new owner is kept, and with it everything else that should be.
 		more := "more-" + way.how
 		apply(main, more, more+".example.com", "192.0.2.8")
 		boottest.WaitFor(t, "owner of "+more, func() bool { return keptOwner(t, main, more+".example.com.") != "" })

@@ -7,9 +7,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestDelegationsThatCannotBeListed: a Zone lets one namespace publish, and another one's policy is refused. A server
-// starts whose role does not let it list Zones: the zone is SERVFAIL as a whole, and its lines stay in the registry
-// (rules 5.4 and 7.4), until Zones can be listed.
+// TestDelegationsThatCannotBeListed: a Zone lets one namespace publish, and another namespace's
+// policy is refused. A server starts whose role does not let it list Zones: the whole zone is
+// SERVFAIL, and its lines stay in the registry (rules 5.4 and 7.4), until Zones can be listed.
 func TestDelegationsThatCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 1)
 	w.server.Apply(t, `apiVersion: kubi.zone/v1alpha1

@@ -13,8 +13,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// pairMember is a cluster's member of www.example.com, with a check, and a host of that
-// cluster alone.
+// pairMember is a cluster's member of www.example.com, with a check, and a host that only this
+// cluster has.
 const pairMember = `apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
 metadata: {namespace: shop, name: www}
@@ -33,7 +33,7 @@ spec:
 ---
 `
 
-// pairZone is a Zone with a Record, the data of which change.
+// pairZone is a Zone with a Record whose data change.
 const pairZone = `apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {namespace: dns, name: org}
@@ -46,8 +46,8 @@ spec: {domainName: "@", zoneRef: {name: org}, type: NS, rdata: ns1.example.com.}
 ---
 `
 
-// pairVersion are the objects of which each version is another one, in both zones. Addresses
-// that go from the status of a Gateway would be served for a while (rule 8.5).
+// pairVersion returns the objects that differ between versions, in both zones. Addresses removed
+// from the status of a Gateway would still be served for a while (rule 8.5).
 func pairVersion(version int) string {
 	return fmt.Sprintf(`apiVersion: kuadrant.io/v1alpha1
 kind: DNSRecord
@@ -74,8 +74,8 @@ type pair struct {
 	ledger           *ledger
 }
 
-// newPair returns clusters with members of www.example.com, and two processes that serve
-// them. The cluster east is that of a Secret, west is in the Corefile.
+// newPair returns clusters with members of www.example.com, and two processes that serve them. A
+// Secret names the cluster east; west is in the Corefile.
 func newPair(t *testing.T) *pair {
 	t.Helper()
 	w := &pair{binary: boottest.CoreDNS(t), targets: make(map[string]*boottest.Target)}
@@ -88,7 +88,7 @@ func newPair(t *testing.T) *pair {
 		s.Apply(t, fmt.Sprintf(pairMember, w.targets[cluster].Address, geos[cluster], cluster == "main", targets[i].Port)+
 			boottest.GatewayAt("own-"+cluster, cluster+".example.com", fmt.Sprintf("198.51.100.%d", i+1)))
 	}
-	// The older one of two policies, which comes to a name later than the younger one.
+	// This is the older of two policies; it reaches a name later than the younger one.
 	w.main.Apply(t, pairZone+boottest.GatewayAt("a-older", "elsewhere.example.com", "203.0.113.1"))
 	w.main.Apply(t, boottest.GatewayAt("b-younger", "taken.example.com", "203.0.113.2"))
 	w.change(t)
@@ -118,7 +118,7 @@ errors`, w.main.Kubeconfig, w.west.Kubeconfig, nets)
 	return w
 }
 
-// run starts a process in its place, and waits until it knows all.
+// run starts a process in its place, and waits until it knows everything.
 func (w *pair) run(t *testing.T, p *process) {
 	t.Helper()
 	p.start(t, w.binary, "example.com example.org", strings.Replace(w.body, "STATE", filepath.Join(p.dir, "state"), 1))
@@ -131,15 +131,15 @@ func (w *pair) run(t *testing.T, p *process) {
 	p.serves()
 }
 
-// change makes another version of what changes.
+// change writes another version.
 func (w *pair) change(t *testing.T) {
 	t.Helper()
 	w.version++
 	w.main.Apply(t, pairVersion(w.version))
 }
 
-// changes makes another version, and waits until the processes answer it and show one
-// serial for it.
+// changes writes another version, and waits until the processes answer with it and show one serial
+// for it.
 func (w *pair) changes(t *testing.T, processes ...*process) {
 	t.Helper()
 	w.change(t)
@@ -162,7 +162,7 @@ func (w *pair) moves(t *testing.T, to ...string) {
 	w.b.expects(t, "www.example.com.", want...)
 }
 
-// owners returns who owns names, as processes say, and as stands in the ConfigMap.
+// owners returns the owners of names, as shown by processes and in the ConfigMap.
 func (w *pair) owners(t *testing.T, processes ...*process) string {
 	t.Helper()
 	names := []string{"www.example.com.", "taken.example.com.", "version.example.com.", "east.example.com.", "version.example.org."}
@@ -183,7 +183,7 @@ func (w *pair) owners(t *testing.T, processes ...*process) string {
 	return ""
 }
 
-// onRecord returns the lines of the ConfigMap about the names that somebody may take.
+// onRecord returns the lines of the ConfigMap about names that could change owners.
 func (w *pair) onRecord(t *testing.T) string {
 	t.Helper()
 	var all []string
@@ -195,9 +195,9 @@ func (w *pair) onRecord(t *testing.T) string {
 	return strings.Join(all, "")
 }
 
-// TestPair: two processes read three clusters. Traffic moves to another cluster when the
-// targets of the first one die, and back; the end of either process, or of an API server,
-// loses no query; serials and owners are the same on both throughout.
+// TestPair: two processes read three clusters. Traffic moves to another cluster when the targets of
+// the first one fail, and back. The end of either process, or of an API server, loses no query;
+// serials and owners are the same on both throughout.
 func TestPair(t *testing.T) {
 	w := newPair(t)
 	both := []*process{w.a, w.b}
@@ -240,7 +240,7 @@ func TestPair(t *testing.T) {
 	for i, p := range both {
 		other := both[1-i]
 		p.end(syscall.SIGKILL)
-		w.changes(t, other) // it is elected, by now
+		w.changes(t, other) // it is elected by now
 		same("with one process", other)
 		w.run(t, p)
 		w.changes(t, both...)

@@ -21,18 +21,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// process is a CoreDNS in a process of its own. Its address and its directory stay while
-// processes come and go in its place. Its methods belong to the test's goroutine.
+// process is a CoreDNS in a separate process. Its address and directory stay while processes are
+// replaced. Its methods belong to the test's goroutine.
 type process struct {
 	addr string
 	dir  string
 	cmd  *exec.Cmd // nil while there is none
-	// era counts up with each end and each return: it is odd while nobody has to answer.
+	// era is incremented at each end and each return: it is odd while the process need not answer.
 	era atomic.Int64
 }
 
-// newProcess returns the place of a process. The port is not one that the system gives to
-// clients, so that nobody takes it in between.
+// newProcess returns the place for a process. Its port is not one that the system gives to clients,
+// so that nobody takes it between two processes.
 func newProcess(t *testing.T) *process {
 	t.Helper()
 	p := &process{addr: fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t)), dir: t.TempDir()}
@@ -50,7 +50,7 @@ func newProcess(t *testing.T) *process {
 	return p
 }
 
-// printed returns all that its processes have printed, but for the transfers, which are many.
+// printed returns the output of its processes, without the many lines about transfers.
 func (p *process) printed(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.dir, "log"))
@@ -66,8 +66,8 @@ func (p *process) printed(t *testing.T) string {
 	return all.String()
 }
 
-// start runs a binary in the place, with a Corefile of one server block's body for the zones.
-// The process has to answer once serves has been called.
+// start runs a binary in the place, with a Corefile that has body in one server block for the
+// zones. The process must answer once serves has been called.
 func (p *process) start(t *testing.T, binary, zones, body string) {
 	t.Helper()
 	file := filepath.Join(p.dir, "Corefile")
@@ -85,10 +85,10 @@ func (p *process) start(t *testing.T, binary, zones, body string) {
 	}
 }
 
-// serves says that the process has to answer from now on.
+// serves says that the process must answer from now on.
 func (p *process) serves() { p.era.Add(1) }
 
-// end ends the process with a signal, and returns when it has ended. Nobody has to answer from then on.
+// end ends the process with a signal, and waits for its end. From then on it need not answer.
 func (p *process) end(signal os.Signal) {
 	if p.era.Load()%2 == 0 {
 		p.era.Add(1)
@@ -98,7 +98,7 @@ func (p *process) end(signal os.Signal) {
 	p.cmd = nil
 }
 
-// ask returns the addresses or texts of the answer, or its rcode, or "" where there is none.
+// ask returns the addresses or texts of the answer, or its rcode, or "" if there is none.
 func (p *process) ask(name string, qtype uint16) string {
 	m, _, err := (&dns.Client{Timeout: 10 * time.Second}).Exchange(boottest.Question(name, qtype), p.addr)
 	if err != nil {
@@ -125,7 +125,7 @@ func answerOf(m *dns.Msg) string {
 	return strings.Join(all, " ")
 }
 
-// expects waits until the process answers as wanted.
+// expects waits until the process gives the wanted answer.
 func (p *process) expects(t *testing.T, name string, want ...string) {
 	t.Helper()
 	got := ""
@@ -135,7 +135,7 @@ func (p *process) expects(t *testing.T, name string, want ...string) {
 		func() bool { got = p.ask(name, dns.TypeA); return slices.Contains(want, got) })
 }
 
-// faults are what goroutines have found wrong, each once, up to some.
+// faults collects what goroutines find wrong, each once, up to a limit.
 type faults struct {
 	mu  sync.Mutex
 	all []string
@@ -150,7 +150,7 @@ func (f *faults) add(format string, args ...any) {
 	}
 }
 
-// report fails the test where something is wrong.
+// report fails the test if there are faults.
 func (f *faults) report(t *testing.T) {
 	t.Helper()
 	f.mu.Lock()
@@ -160,8 +160,8 @@ func (f *faults) report(t *testing.T) {
 	}
 }
 
-// resolver is a client that knows all the processes. It asks each of them all the time, and
-// the next one where the one that it asked has been ended.
+// resolver is a client that knows all processes. It queries each of them all the time, and tries
+// the next one if the one it asked has ended.
 type resolver struct {
 	processes []*process
 	faults
@@ -169,7 +169,8 @@ type resolver struct {
 	n    atomic.Int64
 }
 
-// resolve begins to ask for names, of which each has the right answers, and for the serials of zones, which do not go back.
+// resolve starts to query names, each with its right answers, and the serials of zones, which must
+// not go back.
 func resolve(t *testing.T, processes []*process, right map[string][]string, zones ...string) *resolver {
 	t.Helper()
 	r := &resolver{processes: processes}
@@ -205,7 +206,7 @@ func resolve(t *testing.T, processes []*process, right map[string][]string, zone
 	return r
 }
 
-// serial asks a process, which has to answer, for the serial of a zone, and returns it.
+// serial queries a process that must answer for the serial of a zone, and returns it.
 func (r *resolver) serial(p *process, zone string, newest uint32) uint32 {
 	m, _, err := boottest.Client("").Exchange(boottest.Question(zone, dns.TypeSOA), p.addr)
 	if err != nil || boottest.SerialOf(m) == 0 {
@@ -219,7 +220,7 @@ func (r *resolver) serial(p *process, zone string, newest uint32) uint32 {
 	return serial
 }
 
-// resolve asks for a name, first of the process i.
+// resolve queries a name, first at process i.
 func (r *resolver) resolve(i int, name string, right []string) {
 	var tried []string
 	for n := range r.processes {
@@ -232,13 +233,13 @@ func (r *resolver) resolve(i int, name string, right []string) {
 		excused := era%2 == 1 || p.era.Load() != era
 		tried = append(tried, fmt.Sprintf("%s: %q", p.addr, got))
 		if !excused || got != "" && got != dns.RcodeToString[dns.RcodeServerFailure] {
-			break // a resolver takes what it gets, and one that runs has to know
+			break // a resolver accepts any reply, and a running process must know the answer
 		}
 	}
 	r.add("%s is answered with %s, want one of %q", name, strings.Join(tried, ", then "), right)
 }
 
-// check ends the questions, and fails where one was not answered right.
+// check ends the queries, and fails the test if one had a wrong answer.
 func (r *resolver) check(t *testing.T) {
 	t.Helper()
 	boottest.WaitFor(t, "20 answers", func() bool { return r.n.Load() >= 20 })

@@ -25,11 +25,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// serverScenarios are scenarios of which an API server takes all objects.
+// serverScenarios are scenarios whose objects an API server accepts.
 var serverScenarios = []string{"server_d", "server_e", "server_j", "server_l", "d_life", "endpoints_types"}
 
-// TestScenariosOnServer plays scenarios with real API servers, one for each cluster, and with a writer: what stands in the objects' status
-// is what the verdicts say. What these are records shows: here the API server says how old an object is.
+// TestScenariosOnServer plays scenarios with a real API server for each cluster, and with a writer:
+// the status of objects must match the verdicts. The tests of records check the verdicts
+// themselves: here the API server sets the age of objects.
 func TestScenariosOnServer(t *testing.T) {
 	servers := make(map[string]*kubetest.Server)
 	for _, name := range []string{"c1", "c2"} {
@@ -59,7 +60,7 @@ type serverScenario struct {
 	recordstest.Stage
 	t       *testing.T
 	file    *recordstest.Scenario
-	servers map[string]*kubetest.Server // by the file's names of clusters; those that are not in it do not count
+	servers map[string]*kubetest.Server // by the file's names of clusters; clusters not in it do not count
 	lease   string
 	written map[string][]*unstructured.Unstructured // by the name of the section
 	engine  *engine.Engine
@@ -67,10 +68,11 @@ type serverScenario struct {
 	step    int
 }
 
-// Snapshot implements recordstest.Stage, as Settle does; no section is played that needs the rest.
+// Snapshot implements recordstest.Stage, as Settle does; no section that needs other methods is
+// played.
 func (s *serverScenario) Snapshot() *records.Snapshot { return s.engine.Snapshot() }
 
-// clusters returns the names of the clusters that the file has.
+// clusters returns the names of the clusters in the file.
 func (s *serverScenario) clusters() (names []string) {
 	for _, f := range s.file.Archive.Files {
 		if cluster, _, ok := strings.Cut(f.Name, "/"); ok && !slices.Contains(names, cluster) {
@@ -84,7 +86,7 @@ func (s *serverScenario) clusters() (names []string) {
 func (s *serverScenario) play() {
 	for _, f := range s.file.Archive.Files {
 		switch f.Name {
-		case "corefile", "nets", "children", "ask", "status": // no object
+		case "corefile", "nets", "children", "ask", "status": // not objects
 		case "verdicts":
 			s.Settle()
 			s.isWritten()
@@ -98,7 +100,7 @@ func (s *serverScenario) play() {
 	s.isWritten()
 }
 
-// apply makes the objects of a section, and removes those that it had before.
+// apply writes the objects of a section, and deletes those that it had before.
 func (s *serverScenario) apply(f txtar.File) {
 	s.t.Helper()
 	s.dirty = true
@@ -124,14 +126,14 @@ func (s *serverScenario) apply(f txtar.File) {
 	s.written[f.Name] = objects
 }
 
-// besides is what the names of the clusters beside the main one begin with.
+// besides is the prefix of the names of the clusters besides the main one.
 const besides = "zz-"
 
 func sameObject(a, b *unstructured.Unstructured) bool {
 	return a.GroupVersionKind().GroupKind() == b.GroupVersionKind().GroupKind() && a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName()
 }
 
-// Settle implements recordstest.Stage: it waits until all that was written is known.
+// Settle implements recordstest.Stage: it waits until everything written is known.
 func (s *serverScenario) Settle() {
 	s.t.Helper()
 	if !s.dirty {
@@ -156,7 +158,7 @@ func (s *serverScenario) Settle() {
 	})
 }
 
-// start starts an engine on the API servers, with one that writes to them.
+// start starts an engine with a writer for the API servers.
 func (s *serverScenario) start() {
 	s.t.Helper()
 	directive := strings.TrimSpace(s.file.Section("corefile", "kuadrant example.com"))
@@ -182,7 +184,7 @@ func (s *serverScenario) start() {
 	s.t.Cleanup(s.engine.Stop)
 }
 
-// isWritten waits until the status of each object that there is a verdict on says that.
+// isWritten waits until the status of each object with a verdict matches it.
 func (s *serverScenario) isWritten() {
 	s.t.Helper()
 	different := ""
@@ -197,7 +199,7 @@ func (s *serverScenario) isWritten() {
 	})
 }
 
-// different says which status is not what the verdict says; "" for none.
+// different returns a status that does not match the verdict; "" for none.
 func (s *serverScenario) different() string {
 	snap := s.engine.Snapshot()
 	for _, c := range snap.Objects().Clusters {
@@ -224,7 +226,7 @@ func (s *serverScenario) different() string {
 	return ""
 }
 
-// verdictWords returns what a verdict says, line by line.
+// verdictWords returns a verdict as lines.
 func verdictWords(kind api.Kind, v *api.Verdict) string {
 	var out bytes.Buffer
 	line := func(host string, list []api.Condition) {
@@ -245,7 +247,7 @@ func verdictWords(kind api.Kind, v *api.Verdict) string {
 	return sortedLines(out.String())
 }
 
-// standingWords returns the same of what stands in an object.
+// standingWords returns the same for an object's status.
 func standingWords(o *unstructured.Unstructured) string {
 	if o == nil {
 		return ""
@@ -282,7 +284,7 @@ func sortedLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// hasEvent reports whether there is an Event about an object.
+// hasEvent reports whether an object has such an Event.
 func hasEvent(t *testing.T, server *kubetest.Server, object, reason, begins string) bool {
 	t.Helper()
 	list, err := server.Resource(t, boottest.Ref("v1", "Event", "default")).List(t.Context(), metav1.ListOptions{})

@@ -9,9 +9,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestZoneOfClusterThatIsNotWrittenTo: the main cluster is written to, and a further one is not
-// (`write-back off`). Nobody can keep the serial of a Zone of the further one in its status. It is kept in
-// the main cluster: secondaries get the zone, and a restart goes on from the serial (rule 6.7).
+// TestZoneOfClusterThatIsNotWrittenTo: the server writes to the main cluster, and not to another
+// one (`write-back off`). The serial of a Zone in that cluster cannot be kept in its status. The
+// main cluster keeps it: secondaries get the zone, and a restart continues from the serial (rule
+// 6.7).
 func TestZoneOfClusterThatIsNotWrittenTo(t *testing.T) {
 	main, east := boottest.APIServer(t), boottest.APIServer(t)
 	const zone = `apiVersion: kubi.zone/v1alpha1

@@ -14,11 +14,11 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// beforeWriting is the last commit without anything that is written back.
+// beforeWriting is the last commit without write-back.
 const beforeWriting = "1176591ca11623015b980e7d9dd4c9fdc5a3c0c6"
 
-// coreDNSOf builds cmd/coredns of a commit, and returns its path. It skips the test where the
-// history does not go back so far.
+// coreDNSOf builds cmd/coredns of a commit, and returns its path. It skips the test if the history
+// does not go back so far.
 func coreDNSOf(t *testing.T, commit string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,8 +31,8 @@ func coreDNSOf(t *testing.T, commit string) string {
 	return peertest.Build(t, dir, "./cmd/coredns")
 }
 
-// upgradeObjects are a host with a check, one without, a Zone for one of the Corefile's zones,
-// and a Zone below it.
+// upgradeObjects are a host with a check, one without, a Zone for one of the Corefile's zones, and
+// a Zone below it.
 const upgradeObjects = `apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {namespace: dns, name: org}
@@ -55,7 +55,7 @@ spec: {domainName: "@", zoneRef: {name: sub}, type: NS, rdata: ns1.example.com.}
 ---
 `
 
-// upgradeVersion are the objects of which each version is another one, in all zones.
+// upgradeVersion returns the objects that differ between versions, in all zones.
 func upgradeVersion(version int) string {
 	return pairVersion(version) + fmt.Sprintf(`---
 apiVersion: kubi.zone/v1alpha1
@@ -65,30 +65,30 @@ spec: {domainName: version, zoneRef: {name: sub}, type: A, rdata: 192.0.2.%d}
 `, version)
 }
 
-// upgrade is two places for processes of the version without a writer, and of this one.
+// upgrade has two places for processes of the version without a writer, and of this one.
 type upgrade struct {
 	server   *kubetest.Server
 	old, new string // binaries
 	a, b     *process
-	body     string   // of the Corefile, the same for both versions
-	keeper   *process // has the version that keeps serials; nil for none
+	body     string   // of the Corefile, for both versions
+	keeper   *process // runs the version that keeps serials; nil for none
 	version  int
 	ledger   *ledger
 }
 
-// run runs a binary in a place, and waits until it knows all.
+// run runs a binary in a place, and waits until it knows everything.
 func (u *upgrade) run(t *testing.T, p *process, binary string) {
 	t.Helper()
 	p.start(t, binary, "example.com example.net example.org", u.body)
 	u.knows(t, p)
-	for _, zone := range []string{"example.com.", "example.net.", "example.org.", "sub.example.org."} { // each is published by itself
+	for _, zone := range []string{"example.com.", "example.net.", "example.org.", "sub.example.org."} { // each is published separately
 		p.expects(t, "no."+zone, "NXDOMAIN")
 	}
 	p.expects(t, "busy.example.net.", fmt.Sprintf("198.51.100.%d", busyChanges))
 	p.serves()
 }
 
-// knows waits until a process answers with the newest version.
+// knows waits until processes answer with the newest version.
 func (u *upgrade) knows(t *testing.T, processes ...*process) {
 	t.Helper()
 	for _, p := range processes {
@@ -98,8 +98,8 @@ func (u *upgrade) knows(t *testing.T, processes ...*process) {
 	}
 }
 
-// change makes versions, one after the other, and no faster than they are kept: the version without a
-// writer goes on from what the status of a Zone says, but counts what it sees by itself.
+// change writes versions one after the other, no faster than they are kept: the version without a
+// writer starts from the serial in a Zone's status, but counts the changes that it sees by itself.
 func (u *upgrade) change(t *testing.T, times int) {
 	t.Helper()
 	for range times {
@@ -114,20 +114,20 @@ func (u *upgrade) change(t *testing.T, times int) {
 	}
 }
 
-// replace ends what runs in a place, and runs a binary there. Of the zones in anew, that may begin
-// with any serial.
+// replace ends the process in a place, and runs a binary there. Zones in anew may start with any
+// serial.
 func (u *upgrade) replace(t *testing.T, p *process, binary string, anew ...string) {
 	t.Helper()
 	p.end(syscall.SIGTERM)
 	for _, zone := range anew {
 		u.ledger.forget(p, zone)
 	}
-	u.change(t, 1) // which the new one finds, and the old one has not seen
+	u.change(t, 1) // the new process finds it, and the old one has not seen it
 	u.run(t, p, binary)
 }
 
-// written waits until a process shows the newest version of the zones with Zones, and their
-// status says the same. A version that is kept is in the status a moment later.
+// written waits until a process shows the newest version of the zones with Zones, and their status
+// matches. The status has a kept version a moment later.
 func (u *upgrade) written(t *testing.T, p *process) {
 	t.Helper()
 	for name, zone := range map[string]string{"org": "example.org.", "sub": "sub.example.org."} {
@@ -146,8 +146,8 @@ func (u *upgrade) written(t *testing.T, p *process) {
 	}
 }
 
-// busyChanges is how often example.net changes before anybody keeps serials: further than they
-// are dated ahead.
+// busyChanges is how often example.net changes before anybody keeps serials: more often than
+// serials are dated ahead.
 const busyChanges = 24
 
 // busy changes example.net again and again.
@@ -164,7 +164,7 @@ func (u *upgrade) busy(t *testing.T) {
 	}
 }
 
-// tell tells those who are to keep serials how far a zone is, as docs/transfer.md has it.
+// tell tells the processes that will keep serials how far a zone is, as docs/transfer.md says.
 func (u *upgrade) tell(t *testing.T, zone string) {
 	t.Helper()
 	u.ledger.askSOA(u.a, zone)
@@ -173,10 +173,10 @@ func (u *upgrade) tell(t *testing.T, zone string) {
 	u.server.ApplyIn(t, "default", fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: kuadrant-dns-serials, labels: {kuadrant.io/dns-lease: kuadrant-dns}}, data: {serials: %s unknown %d}}", zone, serial))
 }
 
-// TestUpgrade: the version without a writer and this one run side by side, the one is replaced
-// by the other in both orders, and objects change meanwhile. No query fails; at no address a
-// serial goes back. Of zones without a Zone that cannot be so where this version is replaced by
-// the other one: that reads nothing of what is kept but the status of Zones.
+// TestUpgrade: the version without a writer and this one run side by side, and replace each other
+// in both orders, while objects change. No query fails; at no address a serial goes back. Zones
+// without a Zone are excepted if the older version replaces this one: it reads only the status of
+// Zones.
 func TestUpgrade(t *testing.T) {
 	peertest.NeedBuilds(t)
 	u := &upgrade{old: coreDNSOf(t, beforeWriting), new: boottest.CoreDNS(t), server: boottest.APIServer(t)}

@@ -43,8 +43,8 @@ spec: {address: 127.77.10.1, port: %[1]d, protocol: HTTP, path: /healthz, interv
 ---
 `
 
-// TestStatusFollowsObjects: what is said of an object follows the object, also where the verdict on it stays what it was (rule 4.8,
-// docs/write-back.md), and whatever else might keep a status from being right.
+// TestStatusFollowsObjects: an object's status follows the object, even if the verdict stays the
+// same (rule 4.8, docs/write-back.md), and whatever else might keep a status from being right.
 func TestStatusFollowsObjects(t *testing.T) {
 	server := boottest.APIServer(t)
 	target := boottest.NewTargets(t, "127.77.10.1")[0]
@@ -56,11 +56,12 @@ func TestStatusFollowsObjects(t *testing.T) {
 		objects = append(objects, boottest.GatewayFile(name, fmt.Sprint("192.0.2.3", i)))
 	}
 	server.Apply(t, strings.Join(objects, "---\n"))
-	// The policy of two goes: one's will move there.
+	// The policy of two is deleted: that of one moves there.
 	if err := server.Resource(t, boottest.Ref("kuadrant.io/v1", "DNSPolicy", "ns")).Delete(t.Context(), "two", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// As the controller of a Gateway class that is made with controller-runtime, whose binary is called manager as Kuadrant's is.
+	// Write as the controller of a Gateway class made with controller-runtime, whose binary is
+	// called manager, like Kuadrant's.
 	patchStatus := func(apiVersion, kind, namespace, name, patch string) {
 		t.Helper()
 		if _, err := server.Resource(t, boottest.Ref(apiVersion, kind, namespace)).Patch(t.Context(), name, types.MergePatchType, []byte(patch),

@@ -16,8 +16,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestRecordProbesAreWritten: a user's DNSRecord with a check has a probe for each target that says what
-// was found (docs/write-back.md), beside one of somebody else's, and loses it with the check, its
+// TestRecordProbesAreWritten: a user's DNSRecord with a check has a probe for each target with the
+// result (docs/write-back.md), next to a user's own probe. It loses the probe with the check, its
 // zone, the target or itself.
 func TestRecordProbesAreWritten(t *testing.T) {
 	server := kubetest.Start(t)
@@ -46,7 +46,7 @@ spec: {address: 192.0.2.99, port: 80, protocol: HTTP, path: /healthz}
 `)
 	boottest.Kube(t, server.Kubeconfig, "example.com", "lease default/records", "probe-allow 127.0.0.0/8")
 	probes := server.Resource(t, boottest.Ref("kuadrant.io/v1alpha1", "DNSHealthCheckProbe", "ns"))
-	// standing returns the probes that are ours, by address.
+	// standing returns our probes, by address.
 	standing := func() map[string]*unstructured.Unstructured {
 		list, err := probes.List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=kuadrant-coredns"})
 		if err != nil {

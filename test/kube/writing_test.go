@@ -15,8 +15,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// TestOwnersAreKept: an older policy that moves its host onto a taken name does not take it,
-// neither at once nor after a restart (rule 5.4); without the ConfigMaps, it does.
+// TestOwnersAreKept: an older policy that moves its host to a taken name does not get it, neither
+// at once nor after a restart (rule 5.4); without the ConfigMaps, it does.
 func TestOwnersAreKept(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
@@ -53,8 +53,8 @@ func TestOwnersAreKept(t *testing.T) {
 	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy ns/older ") })
 }
 
-// TestConfigMapWithoutLabel: somebody takes the label from a ConfigMap with owners. What is to
-// be kept is kept again, or the log says why not.
+// TestConfigMapWithoutLabel: a user removes the label from a ConfigMap with owners. The owners are
+// kept again, or the log says why not.
 func TestConfigMapWithoutLabel(t *testing.T) {
 	server := kubetest.Start(t)
 	server.InstallCRDs(t)
@@ -72,7 +72,7 @@ func TestConfigMapWithoutLabel(t *testing.T) {
 	}
 }
 
-// TestColumns: kubectl shows the columns that docs/write-back.md shows.
+// TestColumns: kubectl shows the columns in docs/write-back.md.
 func TestColumns(t *testing.T) {
 	text := boottest.ReadFile(t, "docs/write-back.md")
 	server := kubetest.Shared(t)

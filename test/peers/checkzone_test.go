@@ -17,10 +17,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestOneRecordDoesNotStopASecondary: data that BIND refuses to read may not be in a
-// transfer, for BIND then takes nothing of the zone, now and later (rule 8.1). Each
-// was also tried with a named as secondary: "failed while receiving responses". A Record
-// that is refused passes.
+// TestOneRecordDoesNotStopASecondary: a transfer must not contain data that BIND refuses to read,
+// for BIND then rejects the whole zone, now and later (rule 8.1). Each was also tried with a named
+// as secondary: "failed while receiving responses". The test accepts it if the Record is refused.
 func TestOneRecordDoesNotStopASecondary(t *testing.T) {
 	program := peertest.Program(t, "named-checkzone", "bind9-utils")
 	for _, tt := range []struct{ what, owner, rtype, data string }{
@@ -57,8 +56,7 @@ func TestOneRecordDoesNotStopASecondary(t *testing.T) {
 	}
 }
 
-// dataOfTypes has data of each type that has a form, some of them with others beside them that
-// are of another form.
+// dataOfTypes has data of each type with a form, some with data of another form beside them.
 const dataOfTypes = `A 192.0.2.1
 AAAA 2001:db8::1
 AFSDB 1 host
@@ -120,8 +118,8 @@ X25 311061700956
 ZONEMD 1 1 240 0123456789abcdef01234567`
 
 // TestCheckZoneTakesEveryType: of data of every type with some octets changed, cut off or added,
-// what is served is what BIND reads, too, in the form that it has in a message. Nothing else is
-// known to it of a transfer. Those that are refused are told, and the rest goes on (rule 8.1).
+// BIND can read everything that is served, and in the same wire form. Refused data are reported,
+// and the rest is served (rule 8.1).
 func TestCheckZoneTakesEveryType(t *testing.T) {
 	program := peertest.Program(t, "named-checkzone", "bind9-utils")
 	o := boottest.NewZoneObjects()
@@ -154,7 +152,7 @@ func TestCheckZoneTakesEveryType(t *testing.T) {
 			add(rr.Header().Rrtype, odd)
 		}
 	}
-	for rtype := range uint16(300) { // and some of all types, those without a name among them
+	for rtype := range uint16(300) { // some of all types, including those without a name
 		for length := range 24 {
 			wire := make([]byte, length)
 			for i := range wire {
@@ -172,7 +170,7 @@ func TestCheckZoneTakesEveryType(t *testing.T) {
 		wire := dataOf(t, rr)
 		fmt.Fprintf(&text, "%s 60 IN TYPE%d \\# %d %x\n", rr.Header().Name, rr.Header().Rrtype, len(wire), wire)
 	}
-	for rtype := range written { // as it is written, whatever becomes of what is changed in it
+	for rtype := range written { // as written, whatever becomes of its changed variants
 		if may := rdata.Refused(rtype) == ""; types[rtype] != may {
 			t.Errorf("%s is served: %t, want %t", dns.Type(rtype), types[rtype], may)
 		}
@@ -185,10 +183,10 @@ func TestCheckZoneTakesEveryType(t *testing.T) {
 	}
 }
 
-// dataOf returns the data of a record as a message has them.
+// dataOf returns the data of a record in wire form.
 func dataOf(t *testing.T, rr dns.RR) []byte {
 	t.Helper()
-	rr = dns.Copy(rr) // packing notes the length in its header
+	rr = dns.Copy(rr) // packing stores the length in its header
 	buf := make([]byte, dns.MaxMsgSize)
 	end, err := dns.PackRR(rr, buf, 0, nil, false)
 	if err != nil {
@@ -197,19 +195,19 @@ func dataOf(t *testing.T, rr dns.RR) []byte {
 	return buf[end-int(rr.Header().Rdlength) : end]
 }
 
-// TestCheckZone has BIND's named-checkzone read what is transferred of the example's zone
-// and of random ones (rule 7.5).
+// TestCheckZone has BIND's named-checkzone read transfers of the example's zone and of random zones
+// (rule 7.5).
 func TestCheckZone(t *testing.T) {
 	program := peertest.Program(t, "named-checkzone", "bind9-utils")
 	check := func(what, zone string, rrs []dns.RR) {
 		t.Helper()
 		var text bytes.Buffer
-		for _, rr := range rrs[:len(rrs)-1] { // the SOA is at the end once more
+		for _, rr := range rrs[:len(rrs)-1] { // the SOA is repeated at the end
 			fmt.Fprintln(&text, rr)
 		}
 		file := filepath.Join(t.TempDir(), "zone")
 		boottest.WriteFile(t, file, text.String())
-		// Names elsewhere are not looked up, and a host may be called anything.
+		// Do not look up other names, and allow any host names.
 		out, err := exec.Command(program, "-i", "local", "-k", "ignore", zone, file).CombinedOutput()
 		if err != nil || !bytes.Contains(out, []byte("OK")) {
 			t.Fatalf("%s: %v\n%s\n%s", what, err, out, text.String())

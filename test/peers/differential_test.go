@@ -16,9 +16,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// randomZone is a small zone in the manner of the Ferret dataset: few labels, which meet
-// in all ways that DNS has. It has no NS and no DNAME at a wildcard, where Knot answers
-// otherwise than NSD and PowerDNS, and BIND loads no such NS (RFC 4592 §4.2 and §4.4).
+// randomZone is a small zone in the manner of the Ferret dataset: few labels, combined in all ways
+// that DNS has. It has no NS and no DNAME at a wildcard, which Knot answers differently from NSD
+// and PowerDNS; BIND does not load such an NS (RFC 4592 §4.2 and §4.4).
 type randomZone struct {
 	r      *rand.Rand
 	origin string
@@ -44,7 +44,7 @@ func (z *randomZone) add(owner, rtype, data string) {
 	z.types[owner] = append(z.types[owner], rtype)
 }
 
-// addSome adds a record that other servers take beside those that are there, or none.
+// addSome adds a record that other servers accept next to the existing ones, or none.
 func (z *randomZone) addSome() {
 	owner := z.name()
 	has := func(rtype string) bool { return slices.Contains(z.types[owner], rtype) }
@@ -72,7 +72,7 @@ func (z *randomZone) hidden(name string) bool {
 	})
 }
 
-// name returns a name of the zone: one that there is, one below it, or one beside it.
+// name returns a name of the zone: an existing one, one below it, or one beside it.
 func (z *randomZone) name() string {
 	name := pickOne(z.r, z.owners...)
 	label := pickOne(z.r, "*.", "*.", "a.", "a.", "b.", "campus.")
@@ -89,8 +89,8 @@ func (z *randomZone) name() string {
 	return label + name
 }
 
-// target returns a name for a record to lead to, mostly in the zone. A * may stand for
-// what it covers.
+// target returns a name for a record to point to, mostly in the zone. A * may stand for a name that
+// it covers.
 func (z *randomZone) target() string {
 	switch z.r.IntN(8) {
 	case 0:
@@ -101,8 +101,8 @@ func (z *randomZone) target() string {
 	return z.name()
 }
 
-// questions returns names to ask for: all owners, what they lead to, and names above,
-// below and beside them.
+// questions returns names to query: all owners, their targets, and names above, below and beside
+// them.
 func (z *randomZone) questions() (names []string) {
 	seen := make(map[string]bool)
 	add := func(name string) {
@@ -126,8 +126,8 @@ func (z *randomZone) questions() (names []string) {
 	return names[:min(len(names), 20)]
 }
 
-// startKnotZones starts a Knot DNS that is the primary of zones, and waits until it
-// answers, which it does once it has tried to load all. It ends with the test.
+// startKnotZones starts a Knot DNS that is the primary of zones, and waits until it answers, once
+// it has tried to load all. It ends with the test.
 func startKnotZones(t *testing.T, port int, zones []*randomZone) (addr string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -152,10 +152,10 @@ zone:
 	return addr
 }
 
-// TestDifferential asks a Knot DNS about random zones, and compares its answers with
-// those of this server as TestFerret does (rule 7.1). Zones that Knot does not load are
-// left out, and where servers differ: loops, chains longer than Knot follows, ANY, and
-// DNAME results that are too long, which are NXDOMAIN to Knot 3.2.
+// TestDifferential queries a Knot DNS about random zones, and compares its answers with those of
+// this server as TestFerret does (rule 7.1). It leaves out zones that Knot does not load, and
+// questions that servers answer differently: loops, chains longer than Knot follows, ANY, and DNAME
+// results that are too long, which are NXDOMAIN in Knot 3.2.
 func TestDifferential(t *testing.T) {
 	const seed, count, shown = 1, 300, 5
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -212,7 +212,7 @@ func askKnot(t *testing.T, conn *dns.Conn, name string, qtype uint16) *dns.Msg {
 	return reply
 }
 
-// linesOf returns records as lines, each once.
+// linesOf returns records as lines, without duplicates.
 func linesOf(rrs []dns.RR) (lines []string) {
 	for _, rr := range rrs {
 		if line := rr.String(); !slices.Contains(lines, line) {
@@ -222,7 +222,7 @@ func linesOf(rrs []dns.RR) (lines []string) {
 	return lines
 }
 
-// endless reports whether the CNAMEs of rrs are as many as Knot follows, or a loop.
+// endless reports whether rrs have as many CNAMEs as Knot follows, or a loop.
 func endless(rrs []dns.RR) bool {
 	const followed = 5
 	owners, last := make(map[string]bool), ""

@@ -26,30 +26,30 @@ import (
 )
 
 const (
-	// ferretFile holds the cases unless the variable KUADRANT_FERRET names another
-	// file. It is not part of this repository.
+	// ferretFile has the cases unless KUADRANT_FERRET names another file. It is not part of this
+	// repository.
 	ferretFile = "../shared/ferret/cases.jsonl.gz"
-	// maxFerretShown bounds what is printed of one tag.
+	// maxFerretShown bounds the failures printed for one tag.
 	maxFerretShown = 20
 )
 
-// ferretCase is one zone of the Ferret dataset (MIT licence), one question to it,
-// and the answer on which BIND, NSD, Knot and PowerDNS agree.
+// ferretCase is one zone of the Ferret dataset (MIT licence), one question to it, and the answer on
+// which BIND, NSD, Knot and PowerDNS agree.
 type ferretCase struct {
 	ID        int      `json:"id"`
 	Zone      []string `json:"zone"` // lines of a master file, the SOA first
 	QName     string   `json:"qname"`
 	QType     string   `json:"qtype"`
-	Tag       string   `json:"tag"` // what of the RFCs the case exercises
+	Tag       string   `json:"tag"` // the part of the RFCs that the case exercises
 	Rcode     string   `json:"rcode"`
 	AA        bool     `json:"aa"`
 	Answer    []string `json:"answer"`
 	Authority []string `json:"authority"`
 }
 
-// TestFerret asks the zones of the Ferret dataset, each made of a Zone and its
-// Records, what other servers were asked (rule 7.1). The case's answer has to come
-// from the snapshot and, in a message, from the handler.
+// TestFerret asks about the zones of the Ferret dataset, each as a Zone and its Records, the
+// questions that other servers were asked (rule 7.1). The case's answer must come from the snapshot
+// and, in a message, from the handler.
 func TestFerret(t *testing.T) {
 	cases := readFerret(t)
 	t.Logf("%d cases", len(cases))
@@ -117,8 +117,8 @@ func readFerret(t *testing.T) (cases []*ferretCase) {
 	return cases
 }
 
-// play asks the case's question in both ways, and returns the answers that are
-// not the case's, "" for none.
+// play asks the case's question in both ways, and returns the answers that differ from the case's;
+// "" for none.
 func (c *ferretCase) play(t *testing.T, h handler) string {
 	t.Helper()
 	origin, cluster := c.objects(t)
@@ -132,7 +132,7 @@ func (c *ferretCase) play(t *testing.T, h handler) string {
 		return "  no zone answers"
 	}
 	snap.Lookup(zone, &records.Query{Name: c.QName, Owner: c.QName, Type: dns.StringToType[c.QType]}, &a)
-	// The flag AA is not the snapshot's to say.
+	// The snapshot does not decide the flag AA.
 	if got := c.format(origin, a.Rcode, c.AA, a.Answer, a.Ns); got != want {
 		wrong = "  snapshot\n    " + got + "\n"
 	}
@@ -145,7 +145,7 @@ func (c *ferretCase) play(t *testing.T, h handler) string {
 	return wrong
 }
 
-// exchange asks the handler; query and reply are packed and unpacked.
+// exchange queries the handler; query and reply are packed and unpacked.
 func (c *ferretCase) exchange(t *testing.T, h handler) *dns.Msg {
 	t.Helper()
 	wire, err := boottest.Question(c.QName, dns.StringToType[c.QType]).Pack()
@@ -169,8 +169,8 @@ func (c *ferretCase) exchange(t *testing.T, h handler) *dns.Msg {
 	return reply
 }
 
-// objects returns the zone's name, and a cluster that holds it as a Zone and
-// Records, all read from JSON.
+// objects returns the zone's name, and a cluster with the zone as a Zone and Records, all decoded
+// from JSON.
 func (c *ferretCase) objects(t *testing.T) (origin string, cluster *api.Cluster) {
 	t.Helper()
 	cluster = &api.Cluster{Name: "c", UID: "c"}
@@ -238,9 +238,9 @@ func (c *ferretCase) want(t *testing.T) string {
 	return c.format(origin, dns.StringToRcode[c.Rcode], c.AA, parseRRs(t, c.Answer), parseRRs(t, c.Authority))
 }
 
-// format writes down what counts of an answer: its sections as sets, names without
-// regard to case, an SOA by its owner alone. The zone's own NS set may stand in the
-// authority section of a positive answer, and counts for nothing there.
+// format returns what counts in an answer: its sections as sets, names without regard to case, and
+// an SOA's owner only. The zone's own NS set in the authority section of a positive answer is
+// ignored.
 func (c *ferretCase) format(origin string, rcode int, aa bool, answer, authority []dns.RR) string {
 	head := dns.RcodeToString[rcode]
 	if aa {

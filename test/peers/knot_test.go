@@ -19,8 +19,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// someRecord is a Record that a random world may have. Their names meet, so that there are
-// RRsets, conflicts, wildcards, cuts with what is hidden below, and names that go.
+// someRecord returns a Record for a random world. Names repeat, so that there are RRsets,
+// conflicts, wildcards, cuts with hidden data below, and names that go away.
 func someRecord(r *rand.Rand) (owner, rtype, data string) {
 	owner = pickOne(r, "a", "b", "c", "d", "e", "*", "*.w", "x.w", "deep.x.y", "y", "cut", "ns.cut", "hidden.cut", "_s._tcp", "odd\\.dot", "sp\\032ace", "\\000", "dn", "below.dn") + "." + "example.org."
 	if r.IntN(8) == 0 {
@@ -62,8 +62,8 @@ func someRecord(r *rand.Rand) (owner, rtype, data string) {
 	return owner, "TXT", pickOne(r, `"one" "two"`, `"quote \" and \\ backslash"`, `"\000\255"`, fmt.Sprintf(`"%s"`, strings.Repeat("x", 255)), fmt.Sprintf(`"%d"`, r.IntN(100)))
 }
 
-// malformedRecord is one with data that a secondary would not read: it is refused, and nothing
-// else changes (rule 8.1).
+// malformedRecord returns a Record with data that a secondary could not read: it is refused, and
+// nothing else changes (rule 8.1).
 func malformedRecord(r *rand.Rand, owner string) (_, rtype, data string) {
 	odd := [][2]string{
 		{"DS", "12345 13 2 ABCD"},
@@ -88,7 +88,7 @@ func malformedRecord(r *rand.Rand, owner string) (_, rtype, data string) {
 	return owner, odd[0], odd[1]
 }
 
-// mutate changes one Record of some 150.
+// mutate changes one of some 150 Records.
 func mutate(r *rand.Rand, o *boottest.ZoneObjects) {
 	name := fmt.Sprintf("r%d", r.IntN(150))
 	if r.IntN(4) == 0 {
@@ -105,7 +105,7 @@ func mutate(r *rand.Rand, o *boottest.ZoneObjects) {
 // knot is a Knot DNS that is a secondary of example.org.
 type knot struct{ *peertest.Knot }
 
-// startKnot starts one, which asks the primary at addr. It ends with the test.
+// startKnot starts a knot with the primary at addr. It ends with the test.
 func startKnot(t *testing.T, primary string, port int) *knot {
 	t.Helper()
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ zone:
 `, dir, host, primaryPort))}
 }
 
-// serial returns the serial that Knot answers with, 0 for none.
+// serial returns the serial in Knot's answer; 0 for none.
 func (k *knot) serial() uint32 {
 	m, _, err := (&dns.Client{Timeout: time.Second}).Exchange(boottest.Question("example.org.", dns.TypeSOA), k.Addr)
 	if err != nil || len(m.Answer) == 0 {
@@ -140,7 +140,7 @@ func (k *knot) serial() uint32 {
 	return 0
 }
 
-// knotIncremental finds what Knot says of an incremental transfer that it has taken.
+// knotIncremental matches Knot's log line about a received incremental transfer.
 var knotIncremental = regexp.MustCompile(`IXFR, incoming, .*finished`)
 
 // copied is a CoreDNS that serves example.org from a directory, and a Knot DNS that follows it by NOTIFY and IXFR.
@@ -166,7 +166,7 @@ func newCopied(t *testing.T) *copied {
 	return c
 }
 
-// write writes all objects, with another generation of the zone.
+// write writes all objects, with a new generation of the zone.
 func (c *copied) write() {
 	c.t.Helper()
 	c.generation++
@@ -210,8 +210,8 @@ func (c *copied) compare() {
 	}
 }
 
-// TestKnot has a Knot DNS follow a zone through 1,000 random changes of Records, in generations of some ten each, and compares its copy with the
-// zone now and then (rules 6.7 and 7.5).
+// TestKnot has a Knot DNS follow a zone through 1,000 random changes of Records, in generations of
+// some ten each, and compares its copy with the zone now and then (rules 6.7 and 7.5).
 func TestKnot(t *testing.T) {
 	c := newCopied(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -240,8 +240,8 @@ func TestKnot(t *testing.T) {
 	}
 }
 
-// TestKnotKeepsDataOfTwoSpellings: of two Records with the same data, written in two ways, one goes; Knot, which follows by IXFR,
-// still has the other (rules 5.3 and 7.5, RFC 2181 §5).
+// TestKnotKeepsDataOfTwoSpellings: of two Records with the same data in two spellings, one is
+// deleted. Knot, which follows by IXFR, still has the data (rules 5.3 and 7.5, RFC 2181 §5).
 func TestKnotKeepsDataOfTwoSpellings(t *testing.T) {
 	c := newCopied(t)
 	c.Record("one", "x.example.org.", "TLSA", "3 1 0 ABCD")

@@ -1,5 +1,6 @@
-// Package peers compares answers and transfers with what other name servers make of the same zones, and has these take transfers. It
-// has tests alone. Where such a program is not installed its test is skipped.
+// Package peers compares answers and transfers with those of other name servers for the same zones,
+// and has these take transfers. It has only tests. If such a program is not installed, its test is
+// skipped.
 package peers
 
 import (
@@ -20,13 +21,13 @@ import (
 
 func TestMain(m *testing.M) { boottest.Main(m) }
 
-// handler is the plugin by itself: nothing runs, and it answers from what a test publishes.
+// handler is the plugin alone: nothing runs, and it answers from what a test publishes.
 type handler struct {
 	*kuadrant.Kuadrant
 	engine *engine.Engine
 }
 
-// newHandler returns one for the directive of a Corefile.
+// newHandler returns a handler for a Corefile directive.
 func newHandler(t *testing.T, directive string) handler {
 	t.Helper()
 	cfg, e := new(engine.Options), engine.New(clog.NewWithPlugin("kuadrant"), nil)
@@ -41,7 +42,7 @@ func newHandler(t *testing.T, directive string) handler {
 	return handler{kuadrant.New(b, e), e}
 }
 
-// transferred returns the lines of the transfer of example.org with such objects.
+// transferred returns the records of a transfer of example.org with these objects.
 func transferred(t *testing.T, o *boottest.ZoneObjects) (rrs []dns.RR) {
 	t.Helper()
 	h := newHandler(t, "kuadrant example.org {\nnameserver ns1.example.net\n}")

@@ -41,8 +41,8 @@ func fetch(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestConsole: the console explains what the server answers, over reloads, and ends with it. What it previews
-// changes nothing.
+// TestConsole: the console explains the server's answers, across reloads, and ends with it. Its
+// previews change nothing.
 func TestConsole(t *testing.T) {
 	dir := t.TempDir()
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
@@ -111,13 +111,13 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// checkPreviews asks what would come of manifests.
+// checkPreviews requests previews of manifests.
 func checkPreviews(t *testing.T, client *console.Client) {
 	t.Helper()
 	for _, c := range []struct {
 		what    string
 		request console.PreviewRequest
-		want    string // of the answer as JSON, or of the error
+		want    string // a part of the answer as JSON, or of the error
 	}{
 		{"a new name", console.PreviewRequest{Manifests: []byte(boottest.GatewayFile("b", "192.0.2.2"))}, `"name":"b.example.com","zone":"example.com","change":"added"`},
 		{"another address", console.PreviewRequest{Manifests: []byte(boottest.GatewayFile("a", "192.0.2.9")), Cluster: "c"}, `"plus":["address 192.0.2.9"],"minus":["address 192.0.2.1"],"moved":{"ipv4":1`},
@@ -144,8 +144,8 @@ func checkPreviews(t *testing.T, client *console.Client) {
 	}
 }
 
-// TestConsoleTellsOfTheServer: the console says what the operator's file overrides, and why a directory of manifests is not
-// read in full, until it is.
+// TestConsoleTellsOfTheServer: the console shows the overrides in the operator's file, and why a
+// directory of manifests is not fully read, until it is.
 func TestConsoleTellsOfTheServer(t *testing.T) {
 	dir, overrides := t.TempDir(), filepath.Join(t.TempDir(), "overrides")
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))

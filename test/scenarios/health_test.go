@@ -14,9 +14,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// TestHeaders: a check sends the headers of the Secret that its policy names, also
-// after the Secret has changed; without them it is not started, and the log says
-// why. No value is logged (rules 4.8 and 4.10).
+// TestHeaders: a check sends the headers of the Secret that its policy names, also after the Secret
+// has changed. Without them it is not started, and the log says why. No value is logged (rules 4.8
+// and 4.10).
 func TestHeaders(t *testing.T) {
 	up := boottest.NewTargets(t, "127.0.6.1", "127.0.6.2")
 	for _, target := range up {
@@ -71,9 +71,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestOverride edits an override file while two clusters are answered from: its
-// words go before all else, a version that cannot be understood changes nothing, and
-// without the file nothing is overridden.
+// TestOverride edits an override file while two clusters are served. Its lines take precedence, an
+// invalid version changes nothing, and without the file nothing is overridden.
 func TestOverride(t *testing.T) {
 	dir := t.TempDir()
 	const geo = "  loadBalancing: {weight: 1, geo: GEO-EU, defaultGeo: true}"
@@ -92,7 +91,7 @@ func TestOverride(t *testing.T) {
 		t.Helper()
 		boottest.WaitFor(t, "log line "+line, func() bool { return log.Has(level, line) })
 	}
-	// answers asks often enough to see every member that answers.
+	// answers queries often enough to see every member that is served.
 	answers := func(name string) string {
 		seen := make(map[string]bool)
 		for range 40 {
@@ -142,7 +141,7 @@ func TestOverride(t *testing.T) {
 	boottest.WaitFor(t, "no words", func() bool { return answers("g") == both && answers("s") == all })
 }
 
-// TestOverrideAtStart: a file that is there counts from the first answer on.
+// TestOverrideAtStart: an existing override file applies from the first answer.
 func TestOverrideAtStart(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "override")
@@ -158,8 +157,8 @@ func TestOverrideAtStart(t *testing.T) {
 	}
 }
 
-// TestOverrideLeavesTheMetric: what the operator says of a target changes the answers, and not the metric of what checks find: alerts
-// go by that.
+// TestOverrideLeavesTheMetric: an override of a target changes the answers, but not the metric of
+// check results, which alerts use.
 func TestOverrideLeavesTheMetric(t *testing.T) {
 	targets := boottest.NewTargets(t, "127.0.4.1", "127.0.4.2")
 	targets[1].Off.Store(true)

@@ -1,4 +1,5 @@
-// Package scenarios tests a whole CoreDNS in this process, which reads directories and is asked over sockets. It has tests alone.
+// Package scenarios tests a whole CoreDNS in this process, which reads directories and is queried
+// over sockets. It has only tests.
 package scenarios
 
 import (

@@ -23,8 +23,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// onwardCorefile has each way in which a CNAME can leave the zones of a kuadrant block. Its arguments are a port, a directory
-// of manifests, a file of elb.test, a file of corp.example.com and the address of farServer.
+// onwardCorefile has each way in which a CNAME can leave the zones of a kuadrant block. Its
+// arguments are a port, a directory of manifests, a file of elb.test, a file of corp.example.com
+// and the address of farServer.
 const onwardCorefile = `example.com:%[1]d {
     bind 127.0.0.1
     kuadrant {
@@ -120,8 +121,8 @@ func startOnward(t *testing.T) (addr string) {
 	return addr
 }
 
-// TestOnward: a stub resolver gets what a CNAME leads to from the server's other plugins. Resolvers and validators, and names
-// that nobody here has, get the CNAME.
+// TestOnward: a stub resolver gets the target of a CNAME from the server's other plugins. Resolvers
+// and validators get only the CNAME, as do all clients if no plugin serves the target.
 func TestOnward(t *testing.T) {
 	addr := startOnward(t)
 	iterative, signed := stubQuery("lb", dns.TypeA), stubQuery("lb", dns.TypeA)
@@ -185,14 +186,14 @@ func TestOnward(t *testing.T) {
 	}
 }
 
-// TestOnwardLoop: two plugins whose CNAMEs lead to each other end after eight rounds.
+// TestOnwardLoop: two plugins whose CNAMEs point to each other stop after eight rounds.
 func TestOnwardLoop(t *testing.T) {
 	m, _, err := (&dns.Client{Net: "tcp", Timeout: time.Minute}).Exchange(stubQuery("loop", dns.TypeA), startOnward(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rounds := 0
-	for _, rr := range m.Answer { // template keeps its CNAME where the target is SERVFAIL
+	for _, rr := range m.Answer { // template keeps its CNAME if the target is SERVFAIL
 		if rr.Header().Name == "loop.example.com." {
 			rounds++
 		}
@@ -202,7 +203,7 @@ func TestOnwardLoop(t *testing.T) {
 	}
 }
 
-// TestOnwardMetadata: metadata describes the query of the client, not the one that follows its CNAME.
+// TestOnwardMetadata: metadata describes the client's query, not the one that follows its CNAME.
 func TestOnwardMetadata(t *testing.T) {
 	logged := new(lockedBuffer)
 	stdlog.SetOutput(logged)
@@ -216,8 +217,9 @@ func TestOnwardMetadata(t *testing.T) {
 	boottest.WaitFor(t, "a line of the log", func() bool { return strings.Contains(logged.String(), "far.example.com. A of ns/far") })
 }
 
-// farServer answers every A query with 192.0.2.99, recursion available, and a client subnet with the scope 20. Names that
-// begin with big are truncated, and those that begin with an error's name get that error. It returns its address.
+// farServer answers every A query with 192.0.2.99, recursion available, and a client subnet with
+// scope 20. It truncates names that begin with big, and returns an error for names that begin with
+// the error's name. It returns its address.
 func farServer(t *testing.T) string {
 	t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -248,7 +250,7 @@ func farServer(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// stubQuery asks for a name of example.com as stub resolvers do.
+// stubQuery queries a name of example.com as stub resolvers do.
 func stubQuery(name string, qtype uint16) *dns.Msg {
 	m := boottest.Question(name+".example.com.", qtype)
 	m.RecursionDesired = true
@@ -271,7 +273,7 @@ func subnetOf(m *dns.Msg) *dns.EDNS0_SUBNET {
 	return nil
 }
 
-// lockedBuffer keeps what several goroutines write.
+// lockedBuffer is a buffer that several goroutines may write to.
 type lockedBuffer struct {
 	mu   sync.Mutex
 	text strings.Builder

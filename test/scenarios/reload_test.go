@@ -20,8 +20,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestReloadWithBrokenFile: a manifest that cannot be read since it was read last
-// stands after a reload as it stands without one (rule 8.3).
+// TestReloadWithBrokenFile: a manifest that has become unreadable has the same effect after a
+// reload as without one (rule 8.3).
 func TestReloadWithBrokenFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) { t.Helper(); boottest.WriteFile(t, filepath.Join(dir, name+".yaml"), text) }
@@ -55,7 +55,7 @@ func TestReloadWithBrokenFile(t *testing.T) {
 	await("b", "192.0.2.2")
 	write("b", "{ broken")
 	write("a", boottest.GatewayFile("a", "192.0.2.11"))
-	await("a", "192.0.2.11") // the broken one has been seen with it
+	await("a", "192.0.2.11") // the source has seen the broken file too
 	reload := func(reads string) {
 		t.Helper()
 		if inst, err = inst.Restart(corefile(reads, 30)); err != nil {
@@ -84,8 +84,8 @@ users: [{name: u, user: {token: t}}], contexts: [{name: c, context: {cluster: c,
 	expect("once the file is whole", "no", "NXDOMAIN")
 }
 
-// TestMetricsAfterReload: metrics tell of the engine that answers. What a reload
-// removed is gone; a reload that fails changes nothing.
+// TestMetricsAfterReload: metrics describe the engine that answers. What a reload removes is gone;
+// a failed reload changes nothing.
 func TestMetricsAfterReload(t *testing.T) {
 	port := peertest.FreePort(t)
 	one, two := t.TempDir(), t.TempDir()
@@ -119,7 +119,7 @@ func TestMetricsAfterReload(t *testing.T) {
 	if _, err := inst.Restart(corefile("example.org", two, "second", "example.net:1 {\nerratic {\nbad\n}\n}")); err == nil {
 		t.Fatal("the reload did not fail")
 	}
-	// A port that is taken makes a reload fail after the new engine has started.
+	// A taken port makes a reload fail after the new engine has started.
 	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func TestMetricsAfterReload(t *testing.T) {
 	has("after the reload", true, now...)
 }
 
-// zoneFile is a manifest with two zones, in each of which one address may change.
+// zoneFile is a manifest with two zones, each with one variable address.
 const zoneFile = `apiVersion: kubi.zone/v1alpha1
 kind: Zone
 metadata: {name: org, namespace: dns, creationTimestamp: "2026-01-01T00:00:00Z"}
@@ -155,8 +155,8 @@ spec: {domainName: sub.example.org., delegations: [{records: [{pattern: "*"}, {p
 {apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: b, namespace: dns}, spec: {domainName: b.sub.example.org., type: A, rdata: 192.0.2.%d}}
 `
 
-// TestReloadKeepsJournals: after a reload secondaries are told of what changes from then
-// on, and of nothing else, and an IXFR goes on from before it.
+// TestReloadKeepsJournals: after a reload, secondaries are notified only of later changes, and an
+// IXFR continues from before it.
 func TestReloadKeepsJournals(t *testing.T) {
 	dir := t.TempDir()
 	write := func(a, b int) { boottest.WriteFile(t, filepath.Join(dir, "zones.yaml"), fmt.Sprintf(zoneFile, a, b)) }
@@ -180,7 +180,7 @@ func TestReloadKeepsJournals(t *testing.T) {
 		t.Errorf("at the start: %q", got)
 	}
 	soa, before := boottest.WholeZone(t, boottest.Transfer(t, addr, boottest.AXFR("example.org."), nil))
-	// A NOTIFY alone does not say which change it is about.
+	// A NOTIFY does not say which change it is about.
 	served := soa.Serial
 	changes := func() {
 		t.Helper()
@@ -198,8 +198,8 @@ func TestReloadKeepsJournals(t *testing.T) {
 		if inst, err = inst.Restart(corefile(61 + i)); err != nil { // no name has the TTL of hosts
 			t.Fatal(err)
 		}
-		// CoreDNS does not stop servers that have not begun yet: they would go on to answer from the
-		// snapshot of then beside those that come after them.
+		// CoreDNS does not stop servers that have not started yet: they would keep answering from
+		// the old snapshot next to the new servers.
 		for _, network := range []string{"udp", "tcp"} {
 			client := dns.Client{Net: network, Timeout: 10 * time.Second}
 			if _, _, err := client.Exchange(boottest.Question("example.org.", dns.TypeSOA), addr); err != nil {
@@ -223,11 +223,11 @@ func TestReloadKeepsJournals(t *testing.T) {
 	}
 }
 
-// loadRecords is how many names the zone of TestReloadsUnderLoad has that change together:
-// a transfer takes several messages.
+// loadRecords is the number of names in TestReloadsUnderLoad's zone that change together: a
+// transfer takes several messages.
 const loadRecords = 1500
 
-// loadFile returns a zone with data of all kinds, every address of which names the version.
+// loadFile returns a zone with data of all kinds; every address contains the version.
 func loadFile(v int) string {
 	addr := fmt.Sprintf("10.0.%d.%d", v>>8, v&255)
 	var b strings.Builder
@@ -255,7 +255,7 @@ spec: {domainName: example.org., delegations: [{zones: ["*"], records: [{pattern
 	return b.String()
 }
 
-// loadVersion returns the address that all of a transfer's have, and how many there are.
+// loadVersion returns the address that all records of a transfer have, and their number.
 func loadVersion(t *testing.T, content map[string]bool) (addr string, n int) {
 	t.Helper()
 	for line := range content {
@@ -278,11 +278,11 @@ type loadClient struct {
 	addr    string
 	serial  uint32
 	content map[string]bool
-	steps   *atomic.Int64 // those of all
+	steps   *atomic.Int64 // of all clients
 }
 
-// refresh brings the copy up to date. A transfer that breaks off, as one of a server that
-// is on its way out may, counts for nothing.
+// refresh updates the copy. An aborted transfer, as from a server that is shutting down, is
+// ignored.
 func (c *loadClient) refresh(t *testing.T) {
 	var rrs []dns.RR
 	const patience = 20 * time.Second
@@ -317,8 +317,8 @@ func (c *loadClient) refresh(t *testing.T) {
 	}
 }
 
-// TestReloadsUnderLoad changes a zone while it is asked, transferred and reloaded: every
-// copy is one generation, IXFR leads from any to the newest, and nothing is left running.
+// TestReloadsUnderLoad changes a zone while it is queried, transferred and reloaded: every copy is
+// one generation, IXFR leads from any to the newest, and nothing is left running.
 func TestReloadsUnderLoad(t *testing.T) {
 	const versions = 12
 	dir, port := t.TempDir(), peertest.FreePort(t)
@@ -353,7 +353,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	var secondaries [3]loadClient
 	for i := range secondaries {
 		secondaries[i] = loadClient{addr: addr, steps: &steps}
-		secondaries[i].refresh(t) // what comes now is incremental
+		secondaries[i].refresh(t) // later transfers are incremental
 		others.Go(func() {
 			for !done.Load() {
 				secondaries[i].refresh(t)

@@ -18,18 +18,18 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// TestReload reloads a running CoreDNS many times under load: no query fails,
-// answers follow the options of the newest Corefile, a Corefile that cannot
-// start changes nothing, and nothing is left behind (rule 8.3).
+// TestReload reloads a running CoreDNS many times under load: no query fails, answers follow the
+// newest Corefile, a Corefile that cannot start changes nothing, and nothing is left behind (rule
+// 8.3).
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), fmt.Sprintf(boottest.Gateway, "a.example.com", "192.0.2.1"))
 	addr := fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))
 	corefile := func(ttl int, more string) string {
-		// The selection changes too: what was read under another stands in.
+		// The selection changes too: objects read under another one stand in.
 		return fmt.Sprintf("example.com:%s {\nbind 127.0.0.1\nkuadrant {\nmanifests %s\nnamespaces ns other%d\nttl %d\n}\n}\n%s\n", addr[strings.LastIndex(addr, ":")+1:], dir, ttl, ttl, more)
 	}
-	// A port that is taken makes a reload fail after the start hooks have run.
+	// A taken port makes a reload fail after the start hooks have run.
 	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestReload(t *testing.T) {
 			t.Fatalf("TTL %d after the reload, want %d", got, ttl)
 		}
 		for _, broken := range []string{
-			"example.org:1 {\nerratic {\nbad\n}\n}", // fails while it is parsed
+			"example.org:1 {\nerratic {\nbad\n}\n}", // fails during parsing
 			fmt.Sprintf("example.org:%d {\nbind 127.0.0.1\nerratic\n}", takenPort),
 		} {
 			if _, err := inst.Restart(boottest.Corefile(corefile(5, broken))); err == nil {
@@ -78,7 +78,7 @@ func TestReload(t *testing.T) {
 			goroutines = runtime.NumGoroutine()
 		}
 	}
-	// The engine that stayed still follows its directory.
+	// The remaining engine still follows its directory.
 	stop.Store(true)
 	load.Wait()
 	if why := failed.Load(); why != nil {
@@ -95,8 +95,8 @@ func TestReload(t *testing.T) {
 	inst.ShutdownCallbacks()
 }
 
-// TestServerBlocks boots one engine for several blocks, a cache that must not
-// keep answers of ours, metadata, and ready.
+// TestServerBlocks boots one engine for several blocks, with a cache that must not keep our
+// answers, metadata, and ready.
 func TestServerBlocks(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.yaml")
@@ -151,8 +151,8 @@ func TestServerBlocks(t *testing.T) {
 	}
 }
 
-// TestUselessProbes: a probe that counts for nothing is named in the log with the
-// reason, once, and one that counts is not.
+// TestUselessProbes: the log names a probe without effect once, with the reason, and does not name
+// others.
 func TestUselessProbes(t *testing.T) {
 	dir := t.TempDir()
 	probe := func(name, spec string) {
@@ -182,8 +182,8 @@ func TestUselessProbes(t *testing.T) {
 	}
 }
 
-// staleReply returns the addresses of the reply to a query with EDNS, or its rcode, and
-// whether the reply says that it comes from the state on disk.
+// staleReply returns the addresses of the reply to a query with EDNS, or its rcode, and whether the
+// reply says that it comes from the state on disk.
 func staleReply(t *testing.T, addr, name string) (answer string, stale bool) {
 	t.Helper()
 	q := boottest.Question(name, dns.TypeA)
@@ -202,8 +202,8 @@ func staleReply(t *testing.T, addr, name string) (answer string, stale bool) {
 	return boottest.AllA(m), stale
 }
 
-// TestStateOfDirectory: a directory in which a file is broken at the start is answered from the
-// state as far as the file goes, until it can be read.
+// TestStateOfDirectory: if a file in the directory is broken at the start, the state on disk answers
+// for it until it can be read.
 func TestStateOfDirectory(t *testing.T) {
 	manifests, dir, port := t.TempDir(), t.TempDir(), peertest.FreePort(t)
 	addr := fmt.Sprintf("127.0.0.1:%d", port)

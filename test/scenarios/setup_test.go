@@ -22,8 +22,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 
-// TestSetupErrors: what only the whole Corefile shows is a set-up error too, and
-// says on which line (rule 8.3).
+// TestSetupErrors: mistakes that only show in the whole Corefile are set-up errors too, with the
+// line (rule 8.3).
 func TestSetupErrors(t *testing.T) {
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
@@ -41,9 +41,9 @@ func TestSetupErrors(t *testing.T) {
 	away := boottest.Unreachable(t)
 	nets := write("nets", []byte("\n192.0.2.0/24 UK\n"))
 	words := write("override", []byte("\ntarget 192.0.2.1 gone\n"))
-	const notComplete = ": not a complete MaxMind DB file: " // the reader's own words follow
+	const notComplete = ": not a complete MaxMind DB file: " // followed by the reader's own message
 	for _, c := range []struct {
-		server, more string // lines before the directive, and of its block
+		server, more string // lines before the directive, and within its block
 		line         int
 		want         string
 	}{
@@ -78,8 +78,8 @@ func TestSetupErrors(t *testing.T) {
 	}
 }
 
-// TestSetupWarnings: what may be meant as it stands is served, and a line of the
-// log says at the start what to look at, and where it stands.
+// TestSetupWarnings: a doubtful Corefile that could be intended starts, and a log line says what to
+// check, and where.
 func TestSetupWarnings(t *testing.T) {
 	files := geotest.Write(t, t.TempDir())
 	const nobody = "Corefile:4: the geoip plugin cannot locate clients without the metadata plugin; add `metadata` to this server block"
@@ -106,8 +106,7 @@ func TestSetupWarnings(t *testing.T) {
 	}
 }
 
-// TestSetupGeoLog: a database that is reloaded is good news, one that cannot be
-// is a warning.
+// TestSetupGeoLog: a reloaded database is good news, a failed reload a warning.
 func TestSetupGeoLog(t *testing.T) {
 	dir := t.TempDir()
 	files := geotest.Write(t, dir)
@@ -126,8 +125,8 @@ func TestSetupGeoLog(t *testing.T) {
 	}
 }
 
-// warningsOf starts CoreDNS over a Corefile and returns what this plugin has logged as a
-// warning until all plugins had started.
+// warningsOf starts CoreDNS with a Corefile and returns this plugin's warnings up to the start of
+// all plugins.
 func warningsOf(t *testing.T, corefile string) []string {
 	t.Helper()
 	log := boottest.Listen(t)
@@ -140,8 +139,8 @@ func warningsOf(t *testing.T, corefile string) []string {
 	})
 }
 
-// TestMisgivings: what most likely is a mistake starts, and a line of the log says so and
-// where it stands; what only looks like it has none (rule 8.3).
+// TestMisgivings: a likely mistake starts, and a log line says so and where; what only resembles
+// one is not logged (rule 8.3).
 func TestMisgivings(t *testing.T) {
 	_, key := boottest.NewKey(t, t.TempDir(), "example.com.", 257)
 	db := filepath.Join(t.TempDir(), "db")
@@ -184,7 +183,7 @@ func TestMisgivings(t *testing.T) {
 	}
 }
 
-// TestMisgivingsOfTexts: no Corefile that the texts or the examples show has a warning.
+// TestMisgivingsOfTexts: no Corefile in the texts or the examples causes a warning.
 func TestMisgivingsOfTexts(t *testing.T) {
 	t.Setenv("KUBECONFIG", boottest.Unreachable(t))
 	corefiles := make(map[string]string)
@@ -212,7 +211,7 @@ func TestMisgivingsOfTexts(t *testing.T) {
 	parsed := 0
 	for name, text := range corefiles {
 		if strings.HasSuffix(name, ".secondary") {
-			continue // it is about another plugin
+			continue // it concerns another plugin
 		}
 		blocks := regexp.MustCompile(`(?ms)^(\S[^{\n]*)\{\n(.*?)^\}`).FindAllStringSubmatch(text, -1)
 		cfg := new(engine.Options)

@@ -13,7 +13,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
-// manyAddresses is a Gateway of the host big.example.com with 60 addresses.
+// manyAddresses is a Gateway with the host big.example.com and 60 addresses.
 func manyAddresses() string {
 	var all strings.Builder
 	for i := range 60 {
@@ -22,17 +22,18 @@ func manyAddresses() string {
 	return strings.Replace(boottest.GatewayFile("big", "192.0.2.200"), "[{value: 192.0.2.200}]", "["+all.String()+"]", 1)
 }
 
-// oddQuery is a query and what comes back: "opcode N" where that is not QUERY, rcode and flags; then the sections and the OPT record,
-// each after a bar.
+// oddQuery is a query and its reply: "opcode N" unless it is QUERY, rcode and flags; then the
+// sections and the OPT record, each after a bar.
 type oddQuery struct {
 	what  string
 	name  string
 	qtype uint16
-	odd   func(*dns.Msg) // nil for nothing
+	odd   func(*dns.Msg) // nil for no change
 	want  string
 }
 
-// edns adds an OPT record: the client's size, then extended rcode, version and flags, then options.
+// edns adds an OPT record with the client's size, then extended rcode, version and flags, then
+// options.
 func edns(size uint16, ttl uint32, options ...dns.EDNS0) func(*dns.Msg) {
 	return func(m *dns.Msg) {
 		opt := m.SetEdns0(size, false).IsEdns0()
@@ -46,8 +47,9 @@ func option(code uint16, data string) dns.EDNS0 {
 
 func opcode(code int) func(*dns.Msg) { return func(m *dns.Msg) { m.Opcode = code } }
 
-// oddQueries are what servers are asked by those who check them (RFC 8906 §8): flags, opcodes, types, classes and EDNS that they do not
-// know. Opcodes, versions of EDNS and what is no single question CoreDNS answers by itself, as for any plugin.
+// oddQueries are what conformance checks send to servers (RFC 8906 §8): unknown flags, opcodes,
+// types, classes and EDNS. CoreDNS itself answers opcodes, EDNS versions and messages without
+// exactly one question, as for any plugin.
 func oddQueries() []oddQuery {
 	const www, answer, soa = "www.example.com.", "NOERROR aa | www.example.com. A", "auth example.com. SOA"
 	const ok, denial = answer + " | opt 1232", "NXDOMAIN aa | " + soa
@@ -101,7 +103,7 @@ func oddQueries() []oddQuery {
 	}
 }
 
-// TestOddQueries asks a whole CoreDNS over UDP and TCP what it may not know.
+// TestOddQueries sends unusual queries to a whole CoreDNS over UDP and TCP.
 func TestOddQueries(t *testing.T) {
 	dir, port := t.TempDir(), peertest.FreePort(t)
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("www", "192.0.2.1"))
@@ -119,7 +121,7 @@ func TestOddQueries(t *testing.T) {
 				if got := shown(reply); got != q.want {
 					t.Errorf("seen %s\nwant %s", got, q.want)
 				}
-				// A question comes back as it was, octet for octet (rule 7.2).
+				// The question is returned octet for octet (rule 7.2).
 				if n := len(reply.Question); n > 0 && reply.Question[0] != m.Question[0] || n == 0 && reply.Rcode == dns.RcodeSuccess {
 					t.Errorf("the question comes back as %v", reply.Question)
 				}
@@ -128,7 +130,7 @@ func TestOddQueries(t *testing.T) {
 	}
 }
 
-// send returns the reply to a query, and how long it is.
+// send returns the reply to a query, and its length.
 func send(t *testing.T, network, addr string, query *dns.Msg) (*dns.Msg, int) {
 	t.Helper()
 	conn, err := dns.Dial(network, addr)
@@ -151,11 +153,11 @@ func send(t *testing.T, network, addr string, query *dns.Msg) (*dns.Msg, int) {
 	return reply, len(wire)
 }
 
-// shown writes a reply down as an oddQuery has it.
+// shown formats a reply as in an oddQuery.
 func shown(m *dns.Msg) string {
 	head := dns.RcodeToString[m.Rcode]
 	if m.Rcode == dns.RcodeBadVers {
-		head = "BADVERS" // and not BADSIG, which has the same number
+		head = "BADVERS" // not BADSIG, which has the same number
 	}
 	if m.Opcode != dns.OpcodeQuery {
 		head = fmt.Sprintf("opcode %d %s", m.Opcode, head)
@@ -198,7 +200,7 @@ func shownOPT(opt *dns.OPT) string {
 	return text
 }
 
-// addresses returns how many additional records there are beside OPT.
+// addresses returns the number of additional records other than OPT.
 func addresses(m *dns.Msg) int {
 	n := len(m.Extra)
 	if m.IsEdns0() != nil {
@@ -207,8 +209,8 @@ func addresses(m *dns.Msg) int {
 	return n
 }
 
-// TestTruncation: glue that does not fit is left out in whole RRsets and is no reason for TC, whatever the client takes; an answer that
-// does not fit is, over UDP alone (rule 7.3).
+// TestTruncation: glue that does not fit is left out in whole RRsets without TC, whatever size the
+// client accepts. An answer that does not fit sets TC, over UDP only (rule 7.3).
 func TestTruncation(t *testing.T) {
 	dir, port := t.TempDir(), peertest.FreePort(t)
 	var nameservers strings.Builder
@@ -273,8 +275,8 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestGlueThatIsNeeded (bug A3): addresses of a referral's servers below the cut are all there, or TC says that
-// they are not (RFC 9471 §3.1, rule 7.3). Those beside it are left out where they do not fit.
+// TestGlueThatIsNeeded (bug A3): a referral has all addresses of servers below the cut, or sets TC
+// (RFC 9471 §3.1, rule 7.3). Addresses of other servers are left out if they do not fit.
 func TestGlueThatIsNeeded(t *testing.T) {
 	dir := t.TempDir()
 	var zone strings.Builder
