@@ -20,8 +20,8 @@ import (
 // fields maps the names of an object's possible fields to the fields below them; nil allows any.
 type fields map[string]fields
 
-// knownFields has the fields of each kind, as in its CRD. An API server reports other fields; for
-// files, only this source does.
+// knownFields has the fields of each kind, as in its CRD. kubectl refuses others; in files, only this
+// source reports them.
 var knownFields = [api.NumKinds]fields{
 	api.KindGateway:   fieldsOf[gatewayv1.Gateway](),
 	api.KindDNSPolicy: fieldsOf[v1.DNSPolicy](),
