@@ -43,6 +43,7 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 	case malformed:
 		return dns.RcodeFormatError, nil
 	case notReady:
+		l.answer.Rcode = dns.RcodeServerFailure
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	case answered:
 	}
@@ -55,7 +56,7 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	}
 	onward(ctx, w, r, l)
-	return reply(w, r, l, nil)
+	return reply(w, r, l, closed(a))
 }
 
 func (k *Kuadrant) next(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
@@ -131,8 +132,11 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 		l.client = remoteAddr(remote)
 	}
 	query := records.Query{
-		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Random: k.engine.Random(),
+		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Bits: l.client.BitLen(), Random: k.engine.Random(),
 		Locator: k.locator(ctx, l),
+	}
+	if l.subnetLocated {
+		query.Bits = sourceBits(l.subnet)
 	}
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		query.Owner = l.qname // signatures are made once (rule 7.2)
@@ -199,13 +203,21 @@ func unlisted(code uint16) *dns.EDNS0_EDE {
 	return &dns.EDNS0_EDE{InfoCode: code, ExtraText: "a source that could hold the name is not listed yet"}
 }
 
+// closed returns the extended error of a denial whose targets are all down (rule 9.3); nil for other answers.
+func closed(a *records.Answer) *dns.EDNS0_EDE {
+	if !a.Closed {
+		return nil
+	}
+	return &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeOther, ExtraText: "every target is down"}
+}
+
 // message is a reply and its question in one allocation.
 type message struct {
 	dns.Msg
 	question [1]dns.Question
 }
 
-// reply writes the reply to r. A non-nil ede makes it a SERVFAIL.
+// reply writes the reply to r, with an extended error unless ede is nil.
 func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int, error) {
 	m := new(message)
 	m.question[0] = r.Question[0]
@@ -215,9 +227,6 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	m.RecursionAvailable, m.Truncated = l.recursed, l.cut
 	m.Rcode = l.answer.Rcode
 	m.Answer, m.Ns, m.Extra = l.answer.Answer, l.answer.Ns, l.answer.Extra
-	if ede != nil {
-		m.Rcode = dns.RcodeServerFailure
-	}
 	m.Authoritative = m.Rcode != dns.RcodeServerFailure && !l.answer.Referral
 	opt := r.IsEdns0() // the server adds it to the reply
 	own := opt != nil && (l.subnet != nil || ede != nil || l.stale)

@@ -59,8 +59,7 @@ func (r *reader) endpoints() []Endpoint {
 	}
 	if len(unread) > 0 {
 		names := slices.Sorted(maps.Keys(unread))
-		r.faults.add("spec.endpoints: providerSpecific may have weight, aws/weight and geo-code; ignoring " +
-			Cut(strings.Join(names, ", "), maxUnread))
+		r.faults.add("spec.endpoints: providerSpecific may have " + propertiesRead + "; ignoring " + Cut(strings.Join(names, ", "), maxUnread))
 	}
 	return slices.Clip(slices.Clone(all)) // without spare capacity
 }
@@ -71,7 +70,7 @@ const maxUnread = 200
 // endpoint reads one endpoint; ok is false if it is unusable, which is a fault. It adds the names
 // of unknown properties to unread.
 func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
-	var weight, geo property
+	var p properties
 	before, targets := r.faults.n, 0
 	for field := range r.fields() {
 		switch string(field) {
@@ -89,7 +88,7 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 			e.Targets = r.targets()
 			targets += r.faults.n - n
 		case "providerSpecific":
-			weight, geo = r.properties(unread)
+			p = r.properties(unread)
 		}
 	}
 	// The other targets stay valid without one that is left out; any other unreadable field may
@@ -97,15 +96,20 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 	if r.faults.n-before != targets {
 		return e, false
 	}
-	if wrong := e.settle(&weight, &geo); wrong != "" {
+	if wrong := e.settle(&p); wrong != "" {
 		r.faults.add(r.path() + wrong + "; ignoring the endpoint")
 		return e, false
+	}
+	for x := range numAttributes {
+		if wrong := p.attributes[x].attribute(x, &e.Attributes); wrong != "" {
+			r.faults.add(r.path() + wrong)
+		}
 	}
 	return e, true
 }
 
 // settle completes e from its text, and returns what cannot be used: the field, and why.
-func (e *Endpoint) settle(weight, geo *property) (wrong string) {
+func (e *Endpoint) settle(p *properties) (wrong string) {
 	name, noName := CanonicalName(e.DNSName)
 	switch {
 	case e.DNSName == "":
@@ -120,8 +124,8 @@ func (e *Endpoint) settle(weight, geo *property) (wrong string) {
 		return fmt.Sprintf(".recordTTL is %d, not from 0 to %d seconds", e.TTL, maxTTL)
 	}
 	e.DNSName = dns.Fqdn(name)
-	if e.Weight, wrong = weight.weight(); wrong == "" {
-		e.Geo, wrong = geo.geo()
+	if e.Weight, wrong = p.weight.weight(); wrong == "" {
+		e.Geo, wrong = p.geo.geo()
 	}
 	return wrong
 }
@@ -155,10 +159,45 @@ type property struct {
 	at    string // where it stands below the endpoint
 }
 
+// properties are those entries that are read.
+type properties struct {
+	weight, aws, geo property
+	attributes       [numAttributes]property
+}
+
+// propertiesRead names them.
+var propertiesRead = func() string {
+	names := []string{PropertyWeight, propertyAWS, PropertyGeo}
+	for x := range numAttributes {
+		names = append(names, x.String())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}()
+
+const propertyAWS = "aws/weight"
+
+// of returns the entry of a name; nil where it is not read.
+func (p *properties) of(name string) *property {
+	switch name {
+	case PropertyWeight:
+		return &p.weight
+	case propertyAWS:
+		return &p.aws
+	case PropertyGeo:
+		return &p.geo
+	}
+	for x := range numAttributes {
+		if name == x.String() {
+			return &p.attributes[x]
+		}
+	}
+	return nil
+}
+
 // properties reads providerSpecific. The first of several entries with one name counts, as in external-dns. Entries that are not ours may
 // hold anything: it adds their names to unread.
-func (r *reader) properties(unread map[string]bool) (weight, geo property) {
-	var aws property
+func (r *reader) properties(unread map[string]bool) (all properties) {
 	for i := range r.elements() {
 		name, p := "", property{set: true, at: fmt.Sprintf(".providerSpecific[%d].value", i)}
 		for field := range r.fields() {
@@ -176,28 +215,18 @@ func (r *reader) properties(unread map[string]bool) (weight, geo property) {
 				}
 			}
 		}
-		var to *property
-		switch name {
-		case "weight":
-			to = &weight
-		case "aws/weight":
-			to = &aws
-		case "geo-code":
-			to = &geo
-		case "", PropertyHealth: // the latter is this server's, in a status
-		default:
-			if len(unread) <= maxTargets {
-				unread[name] = true
-			}
-		}
-		if to != nil && !to.set {
+		switch to := all.of(name); {
+		case to != nil && !to.set:
 			*to = p
+		case to != nil || name == "" || name == PropertyHealth: // the latter is this server's, in a status
+		case len(unread) <= maxTargets:
+			unread[name] = true
 		}
 	}
-	if !weight.set {
-		weight = aws
+	if !all.weight.set {
+		all.weight = all.aws
 	}
-	return weight, geo
+	return all
 }
 
 // weight parses a property as a weight.
@@ -218,6 +247,19 @@ func (p *property) geo() (code, wrong string) {
 		return "", p.at + " " + p.text() + ": must be a code such as GEO-EU, IE or US-CA, or *, in quotes"
 	}
 	return words.intern([]byte(strings.ToUpper(p.value))), ""
+}
+
+// attribute sets what a property says of an attribute.
+func (p *property) attribute(x Attribute, of *Attributes) (wrong string) {
+	value, ok := x.value(p.value)
+	switch {
+	case !p.set:
+	case p.wrong != "" || !ok:
+		return p.at + " " + p.text() + "; want " + x.known() + ", in quotes"
+	default:
+		of.set(x, value)
+	}
+	return ""
 }
 
 // text returns the value for a message.

@@ -24,7 +24,8 @@ type Endpoint struct {
 	// Geo is the code of its clients, in upper case; "" for none. The endpoint for clients that
 	// match no other has the code `*`, and the SetID "default" if Kuadrant's operators or this
 	// server wrote it (rule 2.3).
-	Geo string
+	Geo        string
+	Attributes Attributes
 	// Index is its index in spec.endpoints.
 	Index int
 }

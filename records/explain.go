@@ -64,9 +64,9 @@ type Step struct {
 	Losers []Loser        `json:"losers,omitempty"`
 	// Sources are the objects of data that are not the owner's.
 	Sources []status.Object `json:"sources,omitempty"`
-	// Answer is simple, chain or flatten. Fallback is any, default or none (rule 4.6).
-	Answer   string `json:"answer,omitempty"`
-	Fallback string `json:"fallback,omitempty"`
+	// Answer is simple, chain or flatten. Attributes are those of the host, such as sticky, by their words (rule 9).
+	Answer     string            `json:"answer,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
 	// Choices are the draws among members; the last one counts.
 	Choices []Choice `json:"choices,omitempty"`
 	// Addresses are those of the member that was taken, or of an owner without members.
@@ -187,9 +187,9 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 	x := explainer{snapshot: s, targets: s.targetsOf(n.Steered.Owner)}
 	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
-		at.Answer = "simple"
+		at.Answer, at.Attributes = "simple", data.Attributes.Texts()
 	case *pool.View:
-		at.Answer, at.Fallback = data.Layout(), data.Pool.Fallback.String()
+		at.Answer, at.Attributes = data.Layout(), data.Pool.Attributes.Texts()
 	}
 	for _, t := range h.traces {
 		for _, d := range t.Draws {
@@ -251,6 +251,8 @@ func (s *Snapshot) whyEnds(h *hop) string {
 		return "the CNAME leads out of the zones served here; the client's resolver follows it, or another plugin if the query has RD set"
 	case endSignedApart:
 		return "the CNAME leads into a zone signed with another key; the client's resolver follows it"
+	case endClosed:
+		return "every target for the client is down, and the host fails closed; the answer is empty"
 	case endLoop:
 		return "the CNAMEs form a loop, or are more than 16"
 	case endNone:

@@ -27,6 +27,8 @@ type Query struct {
 	Within func(origin string) bool
 	// Client is where the client is (rule 3.1).
 	Client netip.Addr
+	// Bits is how many bits of it are known: those of a client subnet, or all.
+	Bits int
 	// Locator finds the client's location if the answer depends on it; nil if no client can be located.
 	Locator geo.Locator
 	// Random is one draw, uniform over all values.
@@ -47,6 +49,8 @@ type Answer struct {
 	Referral bool
 	// Unlisted is true if the name may exist in a source that has not been listed yet (rule 7.4).
 	Unlisted bool
+	// Closed is true if all targets are down and the host fails closed (rule 9.3).
+	Closed bool
 	// Located is true if the client's location was looked up.
 	Located bool
 	Steering
@@ -114,7 +118,11 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	answerNode(z, n, q, a)
 	if len(a.Answer) == 0 {
 		s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
-		a.Scope = 0
+		if a.Closed {
+			a.Ns = soon(a.Ns)
+		} else {
+			a.Scope = 0
+		}
 		return
 	}
 	if n.Name != q.Owner && a.Answer[0].Header().Name == n.Name {
@@ -129,7 +137,7 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	default:
 		s.chase(q, a, &budget{maxHops, maxTries}, false)
 	}
-	if len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure {
+	if len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure && !a.Closed {
 		a.Scope = 0 // negative answers never depend on the client (rule 3.6)
 	}
 	s.addAdditional(a)
@@ -145,6 +153,16 @@ func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool
 	}
 	a.Rcode, a.Ns, a.Extra = rcode, z.Negative, nil
 }
+
+// soon returns the SOA record of a denial that holds for a moment: it is kept no longer than maxClosed (RFC 2308 §5).
+func soon(soa []dns.RR) []dns.RR {
+	brief := rdata.CopyHeader(soa[0])
+	brief.Header().Ttl = min(brief.Header().Ttl, maxClosed)
+	return []dns.RR{brief}
+}
+
+// maxClosed is for how many seconds it is kept that all targets of a host are down (rule 9.3): one may be up again.
+const maxClosed = 10
 
 // ownerRead reports whether the owner of a name with data has been read: an object, or the Records with its addresses.
 func (s *Snapshot) ownerRead(n *zone.Node) bool {
@@ -206,8 +224,10 @@ func answerSteered(s *pool.Steered, q *Query, rtype uint16, a *Answer) {
 		if !ok && !data.Alias() {
 			return
 		}
-		a.Answer, a.Class = data.Answer(fam, q.trail.data())
+		_, window := q.chance(&data.Attributes, a)
+		a.Answer, a.Class = data.Answer(fam, window, q.trail.data())
 		a.Geo, a.GeoClass = pool.AnyGeo, pool.AnyGeo
+		q.close(&data.Attributes, a)
 	case *pool.View:
 		if !ok && !data.Pool.Aliases {
 			return
@@ -225,9 +245,10 @@ func choose(v *pool.View, q *Query, fam pool.Family, a *Answer, tried pool.Tried
 		return
 	}
 	ask := pool.Ask{Family: fam, Random: q.Random, Tried: tried}
+	ask.Network, ask.Window = q.chance(&v.Pool.Attributes, a)
 	if need := v.Pool.Need(fam); need != 0 && q.Locator != nil {
 		ask.At, ask.Bits = q.Locator.Locate(q.Client, need)
-		a.Scope, a.Located = ask.Bits, true
+		a.Scope, a.Located = max(a.Scope, ask.Bits), true
 	}
 	rrs, m, class := v.Choose(&ask, q.trail.data())
 	if m == nil {
@@ -235,4 +256,24 @@ func choose(v *pool.View, q *Query, fam pool.Family, a *Answer, tried pool.Tried
 	}
 	g := &v.Pool.Groups[m.Group]
 	a.Answer, a.member, a.Class, a.Geo, a.GeoClass = rrs, m, class, g.Geo(), g.Class
+	q.close(&v.Pool.Attributes, a)
+}
+
+// chance returns the number of the client's network, where it counts at a host, and what says which of more addresses are answered:
+// the network too, where the client keeps its member, or where answers are signed, so that few differ (rules 9.2 and 9.4).
+func (q *Query) chance(host *api.Attributes, a *Answer) (network, window uint64) {
+	if host.Of(api.Sticky) != api.StickyClient && !(q.Signed && host.Says(api.MaxAnswers)) {
+		return 0, q.Random
+	}
+	network, bits := pool.Network(q.Client, q.Bits)
+	a.Scope = max(a.Scope, bits)
+	return network, network
+}
+
+// close takes an answer back where all targets are down and the host is to have none then (rule 9.3).
+func (q *Query) close(host *api.Attributes, a *Answer) {
+	if len(a.Answer) > 0 && pool.Closed(host, a.Class) {
+		a.Answer, a.Closed = nil, true
+		q.trail.end(endClosed)
+	}
 }

@@ -33,6 +33,7 @@ const (
 	endUnlisted           // a source that may have the name is not listed (rule 7.4)
 	endElsewhere          // a CNAME leads out of the zones served here
 	endSignedApart        // a CNAME leads into a zone signed by others (rule 7.6)
+	endClosed             // all targets are down, and the host is to have no answer then (rule 9.3)
 	endLoop               // too many CNAMEs, or a loop
 )
 

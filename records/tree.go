@@ -14,8 +14,8 @@ import (
 // Tree is a host with its geo groups, their members and addresses.
 type Tree struct {
 	NameState
-	// Fallback is any, default or none (rule 4.6).
-	Fallback string `json:"fallback,omitempty"`
+	// Attributes are those of the host, such as sticky, by their words (rule 9).
+	Attributes map[string]string `json:"attributes,omitempty"`
 	// TTL is that of the owner's data at the name, in seconds.
 	TTL uint32 `json:"ttl,omitempty"`
 	// TTL6 is that of IPv6 addresses, if it differs.
@@ -92,6 +92,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	x := explainer{snapshot: s, targets: s.targetsOf(n.Steered.Owner)}
 	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
+		t.Attributes = data.Attributes.Texts()
 		t.Check = pool.CheckText(n.Steered.Owner.Check())
 		for i, rr := range data.RRs {
 			if i == 0 {
@@ -103,7 +104,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 			t.Addrs = append(t.Addrs, x.address(dataOf(rr), cells, cells.Class(), false))
 		}
 	case *pool.View:
-		t.Fallback, t.Groups, t.TTL = data.Pool.Fallback.String(), x.groups(data), data.TTL()
+		t.Attributes, t.Groups, t.TTL = data.Pool.Attributes.Texts(), x.groups(data), data.TTL()
 	}
 	return t, true
 }

@@ -40,7 +40,6 @@ const (
 	ReasonLeadsNowhere   = "LeadsNowhere"   // the target of an alias has no address, here or elsewhere
 	ReasonNoDefault      = "NoDefaultGeo"   // clients that match no geo code get any member
 	ReasonSecondDefault  = "SecondDefault"  // an older policy of the host has another default
-	ReasonSecondFallback = "SecondFallback" // the owner of the host has another kuadrant.io/geo-fallback
 	ReasonUnreachableGeo = "UnreachableGeo" // no network of the databases has the code
 	ReasonNoGeoDatabase  = "NoGeoDatabase"  // nothing locates clients
 	ReasonAllDrained     = "AllDrained"     // all members of a name are drained, so that draining has no effect

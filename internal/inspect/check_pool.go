@@ -96,11 +96,6 @@ func (c *checker) sharing(t *records.Tree, sharers []records.Sharer) {
 			c.add(SeverityWarning, ReasonSecondDefault, &s.Object, t.Name,
 				"its default geo, %s, has no effect: %s, which comes first, has the default %s", own, first, deflt)
 		}
-		if s.Fallback != "" && s.Fallback != t.Fallback {
-			c.add(SeverityWarning, ReasonSecondFallback, &s.Object, t.Name,
-				"its kuadrant.io/geo-fallback %q has no effect: %s, which owns the host, has %q", s.Fallback,
-				ObjectText(*t.Owner), t.Fallback)
-		}
 	}
 }
 

@@ -23,9 +23,7 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 	if t.Answer != "" {
 		lines = append(lines, "answered as "+t.Answer)
 	}
-	if t.Fallback != "" && t.Fallback != "any" {
-		lines = append(lines, "geo-fallback "+t.Fallback)
-	}
+	lines = append(lines, attributeTexts(t.Attributes)...)
 	for _, g := range t.Groups {
 		if g.Default {
 			lines = append(lines, "default "+g.Geo)

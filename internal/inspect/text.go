@@ -3,6 +3,8 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -220,10 +222,15 @@ func layoutText(s *records.Step) string {
 	if s.Answer != "" {
 		text = ", answered as " + s.Answer
 	}
-	if s.Fallback != "" && s.Fallback != "any" {
-		text += ", geo-fallback " + s.Fallback
+	return strings.Join(append([]string{text}, attributeTexts(s.Attributes)...), ", ")
+}
+
+// attributeTexts returns what is said of a host beside geography and weight.
+func attributeTexts(all map[string]string) (texts []string) {
+	for _, word := range slices.Sorted(maps.Keys(all)) {
+		texts = append(texts, word+" "+all[word])
 	}
-	return text
+	return texts
 }
 
 // choice writes one draw, as a table.

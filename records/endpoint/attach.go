@@ -166,7 +166,7 @@ func (t *Target) Attach(around *Surroundings) {
 			continue
 		}
 		c := &Contender{
-			By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway,
+			By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway, Attributes: api.AttributesOf(p.Annotations, nil),
 			Host: host, Listener: l.Name, Targets: t.withoutItself(p, host, resolved), Via: through,
 			Unread: waits,
 		}
@@ -224,7 +224,7 @@ func (c *Contender) publish(t *Target, around *Surroundings) {
 func (c *Contender) AsHost() Host {
 	h := Host{
 		Name: c.Host, TTL: DefaultTTL, LoadBalancedTTL: DefaultLoadBalancedTTL, DefaultGeo: c.Policy.DefaultGeo,
-		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: c.Targets.Leaves,
+		Gateway: c.Gateway.BareName() + "-" + c.Gateway.Namespace(), Members: c.Targets.Leaves, Attributes: c.Attributes,
 	}
 	if z := c.zone; z != nil {
 		h.TTL, h.LoadBalancedTTL = z.TTL, z.LoadBalancedTTL

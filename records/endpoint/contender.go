@@ -21,6 +21,8 @@ type Contender struct {
 	Kind api.Kind
 	// steering is true if it has names at or below klb.H'; weighed is true there if its targets are members to choose from.
 	steering, weighed bool
+	// Attributes are what the object says of the host as a whole, and of its members (rule 9).
+	Attributes api.Attributes
 	// Chainless is true if its chain cannot be served: it is answered flat.
 	Chainless bool
 	// Static is true for the Records of one namespace at the host; By is the oldest of them, RType its type. Addresses is true if they

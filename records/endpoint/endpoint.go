@@ -54,7 +54,8 @@ type Endpoint struct {
 	// Addrs are the addresses of an A or AAAA endpoint, each once.
 	Addrs []netip.Addr
 	// Target is the hostname of a CNAME, in lower case with a final dot.
-	Target string
+	Target     string
+	Attributes api.Attributes
 	// Inner is true at and below klb.N, whose names belong to a host (rule 2.8).
 	Inner bool
 }
@@ -73,9 +74,12 @@ func (e *Endpoint) Share() uint64 {
 	return uint64(e.Weight)
 }
 
+// Priority is the place of what the endpoint leads to, the lower first (rule 9.1).
+func (e *Endpoint) Priority() uint8 { return e.Attributes.Of(api.Priority) }
+
 // Same reports whether two endpoints at one name say the same.
 func (e *Endpoint) Same(o *Endpoint) bool {
-	return e.Type == o.Type && e.Target == o.Target && e.Weight == o.Weight && e.Geo == o.Geo && e.TTL == o.TTL && slices.Equal(e.Addrs, o.Addrs)
+	return e.Type == o.Type && e.Target == o.Target && e.Weight == o.Weight && e.Geo == o.Geo && e.TTL == o.TTL && e.Priority() == o.Priority() && slices.Equal(e.Addrs, o.Addrs)
 }
 
 // Written returns the endpoint in the form of a DNSRecord.
@@ -92,6 +96,9 @@ func (e *Endpoint) Written() api.WrittenEndpoint {
 	}
 	if e.Geo != "" {
 		w.Properties = append(w.Properties, api.Property{Name: api.PropertyGeo, Value: e.Geo})
+	}
+	for x := range e.Attributes.All() {
+		w.Properties = append(w.Properties, api.Property{Name: x.String(), Value: e.Attributes.Text(x)})
 	}
 	return w
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -21,6 +22,8 @@ type Host struct {
 	// DefaultGeo is the code of the default group, in upper case; "" for none.
 	DefaultGeo string
 	Members    []Member
+	// Attributes are those of the host as a whole, and of all members.
+	Attributes api.Attributes
 }
 
 // Member is a Gateway's part in one cluster.
@@ -45,6 +48,9 @@ func (h Host) Simple(room *Room) (all []*Endpoint, dropped []string) {
 		list = append(list, Endpoint{Name: h.Name, Type: dns.TypeCNAME, TTL: h.TTL, Weight: -1, Target: dropped[0]})
 		dropped = dropped[1:]
 	}
+	if len(list) > 0 {
+		list[0].Attributes = h.Attributes.Host()
+	}
 	return room.keep(list), dropped
 }
 
@@ -63,7 +69,8 @@ func (h Host) weightedGeo(room *Room) (all []*Endpoint, tooLong bool) {
 		tooLong = tooLong || len(name) > rdata.MaxName || len(target) > rdata.MaxName
 		return &list[len(list)-1]
 	}
-	cname(h.Name, h.LoadBalancedTTL, below).Inner = false
+	first := cname(h.Name, h.LoadBalancedTTL, below)
+	first.Inner, first.Attributes = false, h.Attributes.Host()
 	groups := make([]string, 0, 8)
 	coded := slices.ContainsFunc(h.Members, func(m Member) bool { return m.Geo != "" })
 	for i, m := range h.Members {
@@ -86,7 +93,7 @@ func (h Host) weightedGeo(room *Room) (all []*Endpoint, tooLong bool) {
 			id := TrimDot(target)
 			if !slices.ContainsFunc(list, func(o Endpoint) bool { return o.Weight >= 0 && o.SetID == id && o.Name == groups[i] }) {
 				e := cname(groups[i], h.TTL, target)
-				e.SetID, e.Weight = id, int64(m.Weight)
+				e.SetID, e.Weight, e.Attributes = id, int64(m.Weight), h.Attributes.Member()
 			}
 		}
 		if len(m.V4)+len(m.V6) > 0 {

@@ -63,7 +63,7 @@ func (o *object) read() {
 
 // steer adds an endpoint to the steered data.
 func (o *object) steer(name string, rtype uint16, at *Zone, ep *api.Endpoint) {
-	e := &Endpoint{Name: name, Type: rtype, TTL: at.endpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Inner: at.ChainHost(name) != ""}
+	e := &Endpoint{Name: name, Type: rtype, TTL: at.endpointTTL(ep), SetID: ep.SetID, Weight: ep.Weight, Geo: ep.Geo, Attributes: ep.Attributes, Inner: at.ChainHost(name) != ""}
 	targets := ep.Targets
 	if rtype != dns.TypeCNAME { // only the first hostname in the list is served
 		targets = slices.Sorted(slices.Values(targets))
@@ -166,6 +166,7 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 				byHost[host], all = c, append(all, c)
 			}
 			c.Own = append(c.Own, e)
+			c.Attributes.Add(e.Attributes)
 			c.steering = c.steering || e.Name != host
 			c.weighed = c.weighed || e.SetID != ""
 			c.Targets.Leaves[0].take(e, own)

@@ -151,14 +151,25 @@ func (b *Builder) host(on []*endpoint.Contender, apart bool) {
 func sameChain(on, wild []*endpoint.Contender) bool {
 	same := func(e, o *endpoint.Endpoint) bool { return e.Name == o.Name && e.SetID == o.SetID && e.Same(o) }
 	return slices.EqualFunc(on, wild, func(c, w *endpoint.Contender) bool {
-		return c.Steers() && !c.Chainless && c.By == w.By && fallbackOf(c) == fallbackOf(w) && slices.EqualFunc(c.Chain(), w.Chain(), same)
+		return c.Steers() && !c.Chainless && c.By == w.By && c.Attributes == w.Attributes && slices.EqualFunc(c.Chain(), w.Chain(), same)
 	})
+}
+
+// noteAttributes tells those that share a host with its owner of what they say in vain of the host as a whole.
+func (b *Builder) noteAttributes(on []*endpoint.Contender) {
+	for _, c := range on[1:] {
+		for x := range c.Attributes.Unlike(&on[0].Attributes) {
+			b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: %s %s, which owns the host, has %s", endpoint.TrimDot(c.Host),
+				x, c.Attributes.Text(x), on[0].Kind, endpoint.InCluster(on[0].By, c.By), on[0].Attributes.Text(x))
+		}
+	}
 }
 
 // simple puts the addresses, or the first hostname, of contenders without a choice at their host (rules 1.7 and 2.2).
 func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var v4, v6 addressList
 	var hostnames []owned
+	b.noteAttributes(contenders)
 	b.expansion.room = b.expansion.room[:0]
 	for _, c := range contenders {
 		word := b.Word(c)
@@ -177,7 +188,7 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
-	set, why, served := &Set{V4: len(v4.list)}, endpoint.OneCNAME, ""
+	set, why, served := &Set{V4: len(v4.list), Attributes: contenders[0].Attributes.Host()}, endpoint.OneCNAME, ""
 	if len(v4.list)+len(v6.list) > 0 {
 		set.RRs = append(rdata.Addresses(host, v4.ttl, v4.list), rdata.Addresses(host, v6.ttl, v6.list)...)
 		if v4.said || v6.said {

@@ -25,12 +25,6 @@ func (b *Builder) Word(c *endpoint.Contender) *health.Cell {
 // annotationOverride overrides the health of a Gateway, or of everything that a policy publishes.
 const annotationOverride = "kuadrant.io/health-override"
 
-// fallbackOf returns how far answers for the contender's host may be from the client.
-func fallbackOf(c *endpoint.Contender) Fallback {
-	f, _ := ParseFallback(c.Policy.Annotations[AnnotationFallback])
-	return f
-}
-
 // NoteAnnotations adds notes on annotations with unknown values, and checks that cannot be used.
 func NoteAnnotations(t *endpoint.Target) {
 	if t.Gateway == nil {
@@ -51,11 +45,7 @@ func NoteAnnotations(t *endpoint.Target) {
 		}
 		override(p, "Gateway "+t.Gateway.Name, t.Gateway.Annotations)
 		override(p, "the policy", p.Annotations)
-		if value := p.Annotations[AnnotationFallback]; value != "" {
-			if _, ok := ParseFallback(value); !ok {
-				note(p, "the policy", AnnotationFallback, value, "any, default or none")
-			}
-		}
+		api.AttributesOf(p.Annotations, func(annotation, value, known string) { note(p, "the policy", annotation, value, known) })
 	}
 }
 

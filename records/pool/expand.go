@@ -62,6 +62,7 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 	for _, c := range contenders {
 		x.noteGeo(c, c.Policy.DefaultGeo)
 	}
+	b.noteAttributes(contenders)
 	n := x.gather(contenders)
 	// Neither host may leave the other, or the names below klb, without ways.
 	const reserves = 2
@@ -159,7 +160,7 @@ func (x *expansion) build(c *chainName) {
 	case len(c.ways) == 0:
 		x.b.Names[c.name] = Steered{Owner: owner}
 	case len(c.ways) == 1 && c.ways[0].plain() && !(other && c.ways[0].leaf == nil):
-		x.b.Names[c.name] = Steered{Owner: owner, Data: c.ways[0].set(c.name, inner)}
+		x.b.Names[c.name] = Steered{Owner: owner, Data: c.ways[0].set(c.name, inner, x.owner.Attributes.Host())}
 	default:
 		v := newView()
 		v.Flat, v.part, v.Apart = flat, inner, x.apart
@@ -180,8 +181,8 @@ func (p *path) plain() bool {
 }
 
 // set returns the data at the end of a plain way.
-func (p *path) set(name string, inner bool) *Set {
-	set := &Set{RRs: slices.Clone(p.cnames), Cells: p.cells, part: inner}
+func (p *path) set(name string, inner bool, host api.Attributes) *Set {
+	set := &Set{RRs: slices.Clone(p.cnames), Cells: p.cells, Attributes: host, part: inner}
 	if p.leaf != nil {
 		set.RRs, set.V4 = p.leaf.addresses(name, math.MaxUint32), p.leaf.v4
 	}
@@ -246,7 +247,7 @@ type place struct {
 
 // pool makes p the choice among the ways from a name. With flat, answers have no chain; other is true if other data stand at the name.
 func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
-	*p = Pool{Default: None, Fallback: fallbackOf(x.owner), Groups: x.groups[:0]}
+	*p = Pool{Default: None, Attributes: x.owner.Attributes.Host(), Groups: x.groups[:0]}
 	x.codes.again()
 	x.places.again()
 	ways := x.distinct[:0] // ways to one target in one group are merged
@@ -294,7 +295,7 @@ func (x *expansion) noteGeo(c *endpoint.Contender, code string) {
 // CNAMEs above it (rule 2.3).
 func (x *expansion) member(name string, way *path, group int32, flat, other, checked bool) Member {
 	m := Member{
-		ID: way.target(), Weight: way.weight, Of: sourceOf(way.contender), Group: group,
+		ID: way.target(), Weight: way.weight, Priority: way.priority, Of: sourceOf(way.contender), Group: group,
 		leaf: way.leaf, Gateway: way.word, Cells: way.cells,
 	}
 	cnames, limit := way.cnames, uint32(math.MaxUint32)

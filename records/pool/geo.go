@@ -3,6 +3,7 @@ package pool
 import (
 	"slices"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
@@ -73,37 +74,11 @@ var matches = [...]Match{
 	nearDefault: MatchDefault, nearOther: MatchOther,
 }
 
-// Fallback bounds how far an answer may be from the client's geography (rule 4.6).
-type Fallback uint8
-
-// AnnotationFallback is a policy's annotation with the Fallback.
-const AnnotationFallback = "kuadrant.io/geo-fallback"
-
-// The values of Fallback: how far an answer may be if nothing of the client's own geography can answer.
-const (
-	FallbackAny     Fallback = iota // any group
-	FallbackDefault                 // the default group
-	FallbackNone                    // no other group
-)
-
-// String returns f as in the annotation.
-func (f Fallback) String() string { return [...]string{"any", "default", "none"}[f] }
-
-// ParseFallback parses a value of the annotation; "" is any.
-func ParseFallback(value string) (f Fallback, ok bool) {
-	for f := range FallbackNone + 1 {
-		if value == f.String() {
-			return f, true
-		}
-	}
-	return FallbackAny, value == ""
-}
-
 // limit returns how far the farthest group is that the fallback permits: the client's own geography, or its substitute if that has no
 // candidate, whatever their health. A member that is forced down is no candidate: it never answers while another can.
 func (p *Pool) limit(a *Ask, only int32) uint8 {
-	nearest := nearOther
-	if p.Fallback == FallbackAny {
+	nearest, bound := nearOther, p.Attributes.Of(api.Fallback)
+	if bound == api.FallbackAny {
 		return nearOther
 	}
 	for i := range p.Members {
@@ -114,7 +89,7 @@ func (p *Pool) limit(a *Ask, only int32) uint8 {
 	switch {
 	case nearest == nearOther:
 		return nearOther
-	case nearest == nearDefault || p.Fallback == FallbackDefault:
+	case nearest == nearDefault || bound == api.FallbackDefault:
 		return nearDefault
 	}
 	return nearDefault - 1 // all groups that match

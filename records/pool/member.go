@@ -17,8 +17,11 @@ type Member struct {
 	// ID is the set identifier: the name of the addresses, or the hostname (rule 2.3).
 	ID     string
 	Weight uint64 // 0 drains it
+	// Priority is its place among those of its group, the lower first (rule 9.1).
+	Priority uint8
 	Of     Source // the oldest of several
-	Group  int32  // index into Pool.Groups
+	Group    int32  // index into Pool.Groups
+	seed     uint64 // stands for ID
 	// leaf has the addresses; nil for a hostname.
 	leaf *leaf
 	// Gateway is the Gateway's own cell: an override, and Programmed; nil for neither.

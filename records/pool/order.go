@@ -3,6 +3,7 @@ package pool
 import (
 	"math/bits"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
@@ -15,28 +16,42 @@ type strategy interface {
 	Verdict() Verdict
 }
 
-// order is the steps of an answer, in order of importance.
-var order = [...]strategy{byUse{}, byGeo{}, byState{}}
+// orders are the steps of an answer by the attribute api.Order, the first that decides first.
+var orders = [...][4]strategy{
+	api.OrderGeo:      {byUse{}, byGeo{}, byPriority{}, byState{}},
+	api.OrderPriority: {byUse{}, byPriority{}, byGeo{}, byState{}},
+}
 
-// rank is a member's places in the steps of order, the first step in the highest octet: the lowest rank wins.
+// rank is the places of a member in the steps of its order, the first in the highest octet: the lowest rank is taken.
 type rank uint64
 
 const last = ^rank(0)
 
-// rank is order, written out: interface calls would make a query half as slow again.
+// rank goes through orders, written out: calls through the interface would make a query half as slow again.
 func (p *Pool) rank(m *Member, is Class, at *geo.Codes) rank {
-	return rank(byUse{}.Place(p, m, is, at))<<16 | rank(byGeo{}.Place(p, m, is, at))<<8 | rank(byState{}.Place(p, m, is, at))
+	near, priority := byGeo{}.Place(p, m, is, at), byPriority{}.Place(p, m, is, at)
+	if p.Attributes.Of(api.Order) == api.OrderPriority {
+		near, priority = priority, near
+	}
+	return rank(byUse{}.Place(p, m, is, at))<<24 | rank(near)<<16 | rank(priority)<<8 | rank(byState{}.Place(p, m, is, at))
 }
 
 // transferRank is the rank for a transfer, which serves clients everywhere: is is the class of an address regardless of checks (rule 7.5).
 // A simple host has neither pool nor members.
-func (p *Pool) transferRank(m *Member, is Class) rank { return rank(byUse{}.Place(p, m, is, nil)) }
+func (p *Pool) transferRank(m *Member, is Class) rank {
+	r := rank(byUse{}.Place(p, m, is, nil))
+	if m != nil {
+		r = r<<8 | rank(byPriority{}.Place(p, m, is, nil))
+	}
+	return r
+}
 
-// verdict says why a member of rank r was not the one drawn from those of rank taken, which is not higher.
-func (r rank) verdict(taken rank) Verdict {
+// verdict says why a member of rank r is not the one that was drawn from those of rank taken, which is as low or lower.
+func (p *Pool) verdict(r, taken rank) Verdict {
 	if r == taken {
 		return VerdictNotDrawn
 	}
+	order := &orders[p.Attributes.Of(api.Order)]
 	octet := (bits.Len64(uint64(r^taken)) - 1) / 8 // the highest octet that differs
 	return order[len(order)-1-octet].Verdict()
 }
@@ -49,6 +64,13 @@ var useOf = [...]uint8{WeightedUp: 0, WeightedUnknown: 0, DrainedUp: 1, DrainedU
 func (byUse) Place(_ *Pool, _ *Member, is Class, _ *geo.Codes) uint8 { return useOf[is] }
 
 func (byUse) Verdict() Verdict { return VerdictWorse }
+
+// byPriority takes members of the lowest priority (rule 9.1).
+type byPriority struct{}
+
+func (byPriority) Place(_ *Pool, m *Member, _ Class, _ *geo.Codes) uint8 { return m.Priority }
+
+func (byPriority) Verdict() Verdict { return VerdictStandby }
 
 // byState prefers members that are up to those that are not decided.
 type byState struct{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
 
@@ -42,8 +43,8 @@ type Pool struct {
 	Groups  []Group
 	// Default is the group that serves clients that match no other; None if there is none.
 	Default int32
-	// Fallback bounds how far from the client's geography a member may be.
-	Fallback Fallback
+	// Attributes are those of the host as a whole.
+	Attributes api.Attributes
 	// needs is what must be known of the client, for each family.
 	needs [numFamilies]geo.Need
 	// chained is true if all answers begin with the same CNAME, from a host to klb.
@@ -65,6 +66,9 @@ type Ask struct {
 	Bits int
 	// Random is the source of chance: equal inputs give equal choices.
 	Random uint64
+	// Network stands for the client's network, by which it keeps its member (rule 9.2); Window says which of more addresses
+	// are answered (rule 9.4).
+	Network, Window uint64
 	// Tried are members to pass over.
 	Tried Tried
 }
@@ -72,7 +76,7 @@ type Ask struct {
 // choose makes the choice of rule 4.6 among the members of a group, or of all. It reads each health cell once, plus once before if a bound
 // on the fallback needs it. nil means no candidate. t records the findings.
 func (p *Pool) choose(a *Ask, only int32, t *Trail) (chosen *Member, class Class) {
-	draw := lot{random: a.Random}
+	draw := lot{random: a.Random, network: a.Network, sticky: p.Attributes.Of(api.Sticky) == api.StickyClient}
 	first, limit := last, p.limit(a, only)
 	var d *Draw
 	if t != nil {
@@ -92,7 +96,8 @@ func (p *Pool) choose(a *Ask, only int32, t *Trail) (chosen *Member, class Class
 			continue
 		}
 		if at < first {
-			first, draw.total = at, 0
+			first = at
+			draw.begin()
 		}
 		if draw.fallsOn(m) {
 			chosen, class = m, is
@@ -121,6 +126,9 @@ func (p *Pool) seal(other bool) {
 		p.Default = int32(slices.IndexFunc(p.Groups, func(g Group) bool { return g.Code == "" }))
 	}
 	p.Aliases = !other && slices.ContainsFunc(p.Members, func(m Member) bool { return len(m.answers[CNAME]) > 0 })
+	for i := range p.Members {
+		p.Members[i].seed = seedOf(p.Members[i].ID)
+	}
 	for fam := range numFamilies {
 		p.needs[fam] = p.needOf(fam)
 	}

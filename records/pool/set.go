@@ -3,6 +3,7 @@ package pool
 import (
 	"slices"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/miekg/dns"
 )
@@ -32,7 +33,9 @@ type Set struct {
 	V4  int // how many of RRs are A records
 	// Cells are the health cells of the addresses, in order; nil for none.
 	Cells []Cells
-	part  bool // see View
+	// Attributes are those of the host.
+	Attributes api.Attributes
+	part       bool // see View
 }
 
 // Alias reports whether the set is a CNAME, which answers every type (RFC 1034 §3.6.2).
@@ -46,8 +49,17 @@ func (s *Set) CellsOf(i int) Cells {
 	return s.Cells[i]
 }
 
-// Answer returns the addresses of the best state, or the CNAME. t records the findings.
-func (s *Set) Answer(fam Family, t *Trail) ([]dns.RR, Class) {
+// Answer returns the addresses of the best state, as many as an attribute allows, or the CNAME. at says which of more. What is found
+// goes to t.
+func (s *Set) Answer(fam Family, at uint64, t *Trail) ([]dns.RR, Class) {
+	rrs, class := s.best(fam, t)
+	if s.Alias() {
+		return rrs, class
+	}
+	return t.window(window(rrs, 0, &s.Attributes, at), 0), class
+}
+
+func (s *Set) best(fam Family, t *Trail) ([]dns.RR, Class) {
 	from, to := 0, s.V4
 	switch {
 	case s.Alias():
@@ -130,8 +142,8 @@ func (s *Set) AppendKnown(rrs []dns.RR) []dns.RR {
 	if s.Alias() {
 		return rrs
 	}
-	v4, _ := s.Answer(A, nil)
-	v6, _ := s.Answer(AAAA, nil)
+	v4, _ := s.Answer(A, 0, nil)
+	v6, _ := s.Answer(AAAA, 0, nil)
 	return append(append(rrs, v4...), v6...)
 }
 

@@ -27,6 +27,8 @@ type Judged struct {
 	gateway *health.Cell // their Gateway's cell
 	classes []Class      // nil if all have the class lowest
 	lowest  Class
+	// among are those that are answered; nil for all of the class lowest.
+	among []dns.RR
 }
 
 // Of returns the finding on the i-th address, and whether it is answered.
@@ -38,7 +40,7 @@ func (j *Judged) Of(i int) (cells Cells, class Class, answered bool) {
 	if j.classes != nil {
 		class = j.classes[i]
 	}
-	return cells, class, class == j.lowest
+	return cells, class, class == j.lowest && (j.among == nil || slices.Contains(j.among, j.RRs[i]))
 }
 
 // judge records the findings on addresses.
@@ -46,6 +48,14 @@ func (t *Trail) judge(j Judged) {
 	if t != nil {
 		t.Judged = j
 	}
+}
+
+// window takes down which records are answered, behind the first skip of rrs, and returns rrs.
+func (t *Trail) window(rrs []dns.RR, skip int) []dns.RR {
+	if t != nil {
+		t.Judged.among = rrs[skip:]
+	}
+	return rrs
 }
 
 // Draw is one choice among the members of a pool.
@@ -109,7 +119,7 @@ func (d *Draw) Of(i int) Outcome {
 	case class == unseen:
 		o.Verdict = VerdictBounded
 	default:
-		o.Verdict = d.pool.rank(m, class, d.ask.At).verdict(d.rank)
+		o.Verdict = d.pool.verdict(d.pool.rank(m, class, d.ask.At), d.rank)
 	}
 	if o.Verdict == VerdictTaken || o.Verdict == VerdictNotDrawn {
 		o.Share = float64(m.share()) / float64(d.total)
@@ -126,6 +136,7 @@ const (
 	VerdictNotDrawn Verdict = "not-drawn" // as good and as near, and the draw fell on another
 	VerdictFarther  Verdict = "farther"   // another one as good is nearer
 	VerdictWorse    Verdict = "worse"     // another one is of a better class
+	VerdictStandby  Verdict = "standby"   // another one as good has a lower priority
 	VerdictBounded  Verdict = "bounded"   // kuadrant.io/geo-fallback does not let answers go so far
 	VerdictFamily   Verdict = "family"    // it has nothing of the type that is asked for
 	VerdictGroup    Verdict = "group"     // the name asked is that of another group

@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
@@ -36,7 +37,7 @@ func newView() *View {
 
 // Fixed returns the answer for a family if it is the same for every member; nil if not.
 func (v *View) Fixed(fam Family) []dns.RR {
-	if fam == CNAME && v.Skip == 0 && v.Pool.chained {
+	if fam == CNAME && v.Skip == 0 && v.Pool.chained && v.Pool.Attributes.Of(api.Fail) == api.FailOpen {
 		return v.Pool.Members[0].answers[CNAME][:1:1]
 	}
 	return nil
@@ -54,13 +55,14 @@ func (v *View) Choose(a *Ask, t *Trail) (rrs []dns.RR, m *Member, class Class) {
 		m, class = v.Pool.choose(a, None, t)
 	}
 	if m != nil {
-		rrs = v.records(m, class, a.Family, t)
+		rrs = v.records(m, class, a, t)
 	}
 	return rrs, m, class
 }
 
 // records returns the member's answer at the view's name.
-func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
+func (v *View) records(m *Member, class Class, a *Ask, t *Trail) []dns.RR {
+	fam := a.Family
 	rrs := m.answer(fam)
 	if len(rrs) == 0 {
 		return nil
@@ -79,6 +81,9 @@ func (v *View) records(m *Member, class Class, fam Family, t *Trail) []dns.RR {
 		if alive, _ := best(rrs[chain:], cells, t); len(alive) < len(rrs)-chain {
 			rrs = slices.Concat(rrs[:chain], alive)
 		}
+	}
+	if m.leaf != nil && len(rrs) > chain {
+		rrs = t.window(window(rrs, chain, &v.Pool.Attributes, a.Window), chain)
 	}
 	groups := v.Pool.Groups
 	switch {
@@ -139,7 +144,7 @@ func (v *View) AppendKnown(rrs []dns.RR) []dns.RR {
 	if len(v.Pool.Members) > 1 || m.cnames != 0 || m.leaf == nil {
 		return rrs
 	}
-	return append(append(rrs, v.records(m, 0, A, nil)...), v.records(m, 0, AAAA, nil)...)
+	return append(append(rrs, v.records(m, 0, &Ask{Family: A}, nil)...), v.records(m, 0, &Ask{Family: AAAA}, nil)...)
 }
 
 // FailsOpen implements Data: it tries the clients of each group, and those that match none.

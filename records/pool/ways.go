@@ -25,6 +25,8 @@ type path struct {
 	// setID is the last set identifier on the way, "" for none.
 	setID  string
 	weight uint64
+	// priority is the highest on the way.
+	priority uint8
 	// share is the weight of the first CNAME among those at its name, inner the weight among the ways from its target; row tells the CNAMEs
 	// apart. They are 0 for addresses.
 	share, inner uint64
@@ -249,7 +251,7 @@ func (x *expansion) along(f *owned, deflt bool, all []path) []path {
 		}
 		p := path{
 			contender: f.contender, cnames: []dns.RR{cname}, end: f.Target, setID: f.SetID,
-			weight: f.Share(), share: f.Share(), inner: 1, code: code, deflt: deflt,
+			weight: f.Share(), share: f.Share(), inner: 1, priority: f.Priority(), code: code, deflt: deflt,
 		}
 		p.word, p.cells = x.b.saidOf(f)
 		x.budget--
@@ -269,6 +271,7 @@ func (x *expansion) along(f *owned, deflt bool, all []path) []path {
 		p.setID = cmp.Or(p.setID, f.SetID)
 		p.share, p.inner = f.Share(), p.weight
 		p.weight = min(p.weight*f.Share(), 1<<31)
+		p.priority = max(p.priority, f.Priority())
 		if p.code == "" {
 			p.code, p.deflt = code, p.deflt || deflt
 		}
@@ -301,7 +304,7 @@ func (x *expansion) gatherLeaves(c *chainName) {
 		}
 		j, known := c.sets.of(f.SetID)
 		if !known {
-			l := leafList{path: path{contender: f.contender, end: c.name, setID: f.SetID, weight: f.Share(), code: f.Geo}}
+			l := leafList{path: path{contender: f.contender, end: c.name, setID: f.SetID, weight: f.Share(), priority: f.Priority(), code: f.Geo}}
 			if l.code == endpoint.AnyGeo {
 				l.code, l.deflt = "", true
 			}

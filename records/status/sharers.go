@@ -3,7 +3,6 @@ package status
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
 
 // Sharer is one of the objects that share a host, with its settings for the whole host (rule 5.6).
@@ -11,8 +10,6 @@ type Sharer struct {
 	Object
 	// DefaultGeo is the default code of a policy; "" for none.
 	DefaultGeo string
-	// Fallback is the value of its annotation: any, default or none; "" for no valid one.
-	Fallback string
 	// Empty says why it has no address for the host; "" if it has one.
 	Empty string
 }
@@ -35,11 +32,6 @@ func (s *View) Sharers(host string) (all []Sharer) {
 // sharerOf returns a contender's settings for its whole host.
 func sharerOf(c *endpoint.Contender) Sharer {
 	s := Sharer{Object: OwnerOf(c), DefaultGeo: c.Policy.DefaultGeo}
-	if value := c.Policy.Annotations[pool.AnnotationFallback]; value != "" {
-		if f, ok := pool.ParseFallback(value); ok {
-			s.Fallback = f.String()
-		}
-	}
 	if !c.Targets.Usable() {
 		s.Empty = whyEmpty(c)
 	}

@@ -1,0 +1,177 @@
+package api
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Attribute is what can be said of a host or a member beside geography and weight: by an annotation of a policy, AttributePrefix
+// and a word, or by the word in an endpoint's providerSpecific.
+type Attribute uint8
+
+// The attributes. Priority is a member's; the others concern the host as a whole, so that its owner's count.
+const (
+	Priority   Attribute = iota // its place in the choice, the lower first (rule 9.1)
+	Order                       // whether geography or priority goes first (rule 9.1)
+	Fallback                    // how far an answer may be from the client's geography (rule 4.6)
+	Sticky                      // whether a client keeps its member (rule 9.2)
+	Fail                        // what is answered where everything is down (rule 9.3)
+	MaxAnswers                  // how many addresses an answer has at the most, 0 for all (rule 9.4)
+	numAttributes
+)
+
+// The values of those attributes that are words. 0 is what counts where nothing is said.
+const (
+	OrderGeo, OrderPriority                       = uint8(0), uint8(1)
+	FallbackAny, FallbackDefault, FallbackNone    = uint8(0), uint8(1), uint8(2)
+	StickyNot, StickyClient, FailOpen, FailClosed = uint8(0), uint8(1), uint8(0), uint8(1)
+)
+
+// AttributePrefix stands before the word of an attribute in an annotation.
+const AttributePrefix = "kuadrant.io/"
+
+// attributes has the words of all, and of each the words of its values, or the lowest and the highest number.
+var attributes = [numAttributes]struct {
+	word     string
+	words    []string
+	from, to uint8
+}{
+	Priority:   {word: "priority", to: 255},
+	Order:      {word: "order", words: []string{"geo", "priority"}},
+	Fallback:   {word: "geo-fallback", words: []string{"any", "default", "none"}},
+	Sticky:     {word: "sticky", words: []string{"", "client"}},
+	Fail:       {word: "fail", words: []string{"open", "closed"}},
+	MaxAnswers: {word: "max-answers", from: 1, to: 32},
+}
+
+// String returns the word of the attribute.
+func (x Attribute) String() string { return attributes[x].word }
+
+// known says what its values can be.
+func (x Attribute) known() string {
+	if of := &attributes[x]; of.words == nil {
+		return fmt.Sprintf("a whole number from %d to %d", of.from, of.to)
+	}
+	words := slices.DeleteFunc(slices.Clone(attributes[x].words), func(word string) bool { return word == "" })
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// value returns what a text means; ok is false where it means nothing.
+func (x Attribute) value(text string) (value uint8, ok bool) {
+	of := &attributes[x]
+	if of.words != nil {
+		i := slices.Index(of.words, text)
+		return uint8(max(i, 0)), i >= 0 && text != ""
+	}
+	n, err := strconv.ParseUint(text, 10, 8)
+	return uint8(n), err == nil && uint8(n) >= of.from && uint8(n) <= of.to
+}
+
+// Attributes are the attributes of one host or member. The zero value is what counts where nothing is said.
+type Attributes struct {
+	Values [numAttributes]uint8
+	Said   uint8 // of which attributes something is said: a bit each
+}
+
+// Of returns the value of an attribute: a number, or one of the constants above.
+func (a *Attributes) Of(x Attribute) uint8 { return a.Values[x] }
+
+// Text returns the value of an attribute as it is written.
+func (a *Attributes) Text(x Attribute) string {
+	if words := attributes[x].words; words != nil {
+		return words[a.Values[x]]
+	}
+	return strconv.Itoa(int(a.Values[x]))
+}
+
+// Says reports whether a value of the attribute was written.
+func (a *Attributes) Says(x Attribute) bool { return a.Said>>x&1 == 1 }
+
+// set gives an attribute a value.
+func (a *Attributes) set(x Attribute, value uint8) {
+	a.Values[x], a.Said = value, a.Said|1<<x
+}
+
+// Member returns what a says of the member alone.
+func (a Attributes) Member() Attributes { return a.only(1 << Priority) }
+
+// Host returns what a says of the host as a whole.
+func (a Attributes) Host() Attributes { return a.only(^uint8(1 << Priority)) }
+
+func (a Attributes) only(said uint8) Attributes {
+	a.Said &= said
+	for x := range numAttributes {
+		if !a.Says(x) {
+			a.Values[x] = 0
+		}
+	}
+	return a
+}
+
+// Texts returns what is said, by the words of the attributes; nil for nothing.
+func (a Attributes) Texts() map[string]string {
+	var all map[string]string
+	for x := range a.All() {
+		if all == nil {
+			all = make(map[string]string)
+		}
+		all[x.String()] = a.Text(x)
+	}
+	return all
+}
+
+// All yields the attributes of which a says something.
+func (a Attributes) All() iter.Seq[Attribute] {
+	return func(yield func(Attribute) bool) {
+		for x := range numAttributes {
+			if a.Says(x) && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// Add adds what o says of the host as a whole, and a does not.
+func (a *Attributes) Add(o Attributes) {
+	for x := range o.Host().All() {
+		if !a.Says(x) {
+			a.set(x, o.Values[x])
+		}
+	}
+}
+
+// Unlike yields the attributes of the host as a whole of which a says something else than the host's owner.
+func (a Attributes) Unlike(owner *Attributes) iter.Seq[Attribute] {
+	return func(yield func(Attribute) bool) {
+		for x := range a.Host().All() {
+			if a.Values[x] != owner.Values[x] && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// AttributesOf reads annotations. wrong, which may be nil, is told of those whose values mean nothing, and of what is read
+// there.
+func AttributesOf(annotations map[string]string, wrong func(annotation, value, known string)) (a Attributes) {
+	if len(annotations) == 0 {
+		return a // by far the most
+	}
+	for x := range numAttributes {
+		annotation := AttributePrefix + x.String()
+		text, set := annotations[annotation]
+		if value, ok := x.value(text); ok {
+			a.set(x, value)
+		} else if set && text != "" && wrong != nil {
+			wrong(annotation, text, x.known())
+		}
+	}
+	return a
+}
