@@ -16,6 +16,7 @@ import (
 // verdicts say why a member was not taken, if no details are needed.
 var verdicts = map[pool.Verdict]string{
 	pool.VerdictNotDrawn: "equally good and near, but not drawn",
+	pool.VerdictStandby:  "standby: a member of a lower priority is available",
 	pool.VerdictBounded:  "too far: kuadrant.io/geo-fallback keeps answers closer to the client",
 	pool.VerdictFamily:   "it has no data of this type",
 	pool.VerdictTried:    "its hostname has no such data here",

@@ -72,8 +72,11 @@ var kinds = map[string]kind{
 var everywhere = map[string]setter{
 	"uid": str("metadata.uid"), "generation": field("metadata.generation"), "at": age, "labels": marks("labels"), "annotations": marks("annotations"),
 	"override": mark("annotations", "kuadrant.io/health-override"), "fallback": mark("annotations", "kuadrant.io/geo-fallback"),
-	"managed!":  func(o *Object, _ string) { mark("labels", api.LabelManagedBy)(o, api.ManagedBy) },
-	"deleting!": func(o *Object, _ string) { o.set("metadata.deletionTimestamp", epoch.Format(time.RFC3339)) },
+	"priority": mark("annotations", "kuadrant.io/priority"), "order": mark("annotations", "kuadrant.io/order"),
+	"sticky": mark("annotations", "kuadrant.io/sticky"), "fail": mark("annotations", "kuadrant.io/fail"),
+	"max-answers": mark("annotations", "kuadrant.io/max-answers"),
+	"managed!":    func(o *Object, _ string) { mark("labels", api.LabelManagedBy)(o, api.ManagedBy) },
+	"deleting!":   func(o *Object, _ string) { o.set("metadata.deletionTimestamp", epoch.Format(time.RFC3339)) },
 	"owner": func(o *Object, value string) {
 		p := append(strings.Split(value, "/"), "", "")
 		o.add("metadata.ownerReferences", map[string]any{"apiVersion": "kuadrant.io/v1", "kind": p[0], "name": p[1], "uid": p[2], "controller": true})
@@ -216,7 +219,10 @@ func (o *Object) endpoints(lines []string) error {
 			var w string
 			w, rest = cut(rest)
 			key, value, ok := pair(w)
-			property := map[string]string{"weight": "weight", "geo": "geo-code", "alias": "alias"}[key]
+			property := map[string]string{
+				"weight": "weight", "geo": "geo-code", "alias": "alias", "priority": "priority", "order": "order", "fallback": "geo-fallback",
+				"sticky": "sticky", "fail": "fail", "max-answers": "max-answers",
+			}[key]
 			switch {
 			case ok && len(words) > 1 && key == "ttl":
 				e["recordTTL"] = parsed(value)
