@@ -121,6 +121,10 @@ func fill(t *testing.T, v reflect.Value, at string) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		fill(t, v.Elem(), at)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(t, v.Index(i), at)
+		}
 	case reflect.Slice:
 		const n = fewDelegations + 1
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
