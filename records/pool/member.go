@@ -19,7 +19,7 @@ type Member struct {
 	Weight uint64 // 0 drains it
 	// Priority is its place among those of its group, the lower first (rule 9.1).
 	Priority uint8
-	Of     Source // the oldest of several
+	Of       Source // the oldest of several
 	Group    int32  // index into Pool.Groups
 	seed     uint64 // stands for ID
 	// leaf has the addresses; nil for a hostname.

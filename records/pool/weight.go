@@ -8,7 +8,7 @@ type lot struct {
 	sticky  bool
 	network uint64
 	nearest distance
-	total  uint64 // the shares so far
+	total   uint64 // the shares so far
 }
 
 // begin forgets the members so far.
