@@ -151,7 +151,7 @@ func (s *server) Server() console.Server {
 	if p := e.Prober(); p != nil {
 		said.Overdue = p.Overdue().Seconds()
 	}
-	open := e.FailingOpen()
+	open := e.Failing()
 	said.FailingOpen = len(open)
 	for i, host := range slices.Sorted(maps.Keys(open)) {
 		since := s.said.failing.of(host).UTC()
@@ -159,7 +159,7 @@ func (s *server) Server() console.Server {
 			said.Since[console.SinceFailing] = since
 		}
 		if i < maxShownFailing {
-			said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host], Since: since})
+			said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host].Whom, Since: since})
 		}
 	}
 	for _, z := range e.Held() {

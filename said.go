@@ -23,7 +23,7 @@ type said struct {
 	log                                   logger
 	objects, zones, hosts, targets, words bounded
 	since                                 marks // what console.Server.Since has
-	failing                               marks // hosts that fail open
+	failing                               marks // hosts for which nothing is up
 	faulty                                marks // objects that are not served in full
 	// ask is the start of a command that queries this server; nil or "" if unknown.
 	ask atomic.Pointer[string]
@@ -46,7 +46,7 @@ func newSaid(log logger, published func()) *said {
 		published: published, log: log, corefile: func() *engine.Options { return nil },
 		objects: bounded{more: "objects are not served in full; the console lists them"},
 		zones:   bounded{more: "lines about zones were not logged"},
-		hosts:   bounded{more: "hosts began or stopped failing open; the console lists them"},
+		hosts:   bounded{more: "hosts failed or recovered; the console lists them"},
 		targets: bounded{more: "targets changed state; the metric coredns_kuadrant_target_health has them"},
 		words:   bounded{more: "words of the Corefile or overrides match nothing; check the names"},
 	}
@@ -259,13 +259,13 @@ func listed(snap *records.Snapshot, of func(api.Kind) bool) bool {
 	})
 }
 
-// FailOpen implements engine.Listener.
-func (s *said) FailOpen(host, whom string) {
-	s.failing.set(host, whom != "")
-	if whom == "" {
+// Fails implements engine.Listener.
+func (s *said) Fails(host string, is records.Failing) {
+	s.failing.set(host, is.Whom != "")
+	if is.Whom == "" {
 		s.tell(&s.hosts, "host %q: recovered: a target is up", host)
 	} else {
-		s.warn(&s.hosts, "host %q: all targets for %s are down; answering with them all the same", host, whom)
+		s.warn(&s.hosts, "host %q: all targets for %s are down; %s", host, is.Whom, is.Outcome())
 	}
 }
 

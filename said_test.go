@@ -267,13 +267,13 @@ func TestNews(t *testing.T) {
 	if all := n.events(); len(all) != maxNews || all[0].Text != "line 99" || all[49].Text != "line 50" || !all[0].Warning {
 		t.Errorf("%d lines are kept: %+v", len(all), all)
 	}
-	s.FailOpen("a.example.com", "all clients")
+	s.Fails("a.example.com", records.Failing{Whom: "all clients"})
 	began := s.failing.of("a.example.com")
-	s.FailOpen("a.example.com", "some clients")
+	s.Fails("a.example.com", records.Failing{Whom: "some clients"})
 	if began.IsZero() || s.failing.of("a.example.com") != began {
-		t.Error("the host fails open since another time")
+		t.Error("the host fails since another time")
 	}
-	if s.FailOpen("a.example.com", ""); !s.failing.of("a.example.com").IsZero() {
+	if s.Fails("a.example.com", records.Failing{}); !s.failing.of("a.example.com").IsZero() {
 		t.Error("it still does")
 	}
 }

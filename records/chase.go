@@ -37,7 +37,7 @@ const (
 func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left *budget) {
 	sub, hops := *q, left.hops
 	var tried pool.Tried
-	failed, unlisted := false, false
+	failed, unlisted, closed := false, false, false
 	for rdata.IsCNAME(a.Answer[0]) {
 		by := a.Steering
 		left.hops = hops
@@ -47,7 +47,7 @@ func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left
 		if len(a.Answer) > 0 {
 			return
 		}
-		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
+		failed, unlisted, closed = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted, closed || a.Closed
 		next := Answer{Steering: by}
 		if left.tries--; by.member != nil {
 			v := n.Steered.Data.(*pool.View)
@@ -65,7 +65,7 @@ func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left
 			if failed {
 				a.fail(unlisted)
 			}
-			a.Scope, a.Located = next.Scope, next.Located
+			a.Scope, a.Located, a.Closed = next.Scope, next.Located, closed || next.Closed
 			return
 		}
 		*a = next
@@ -98,7 +98,7 @@ func (s *Snapshot) gather(z *zone.Zone, q *Query, a *Answer) {
 // §4.1).
 func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	sub := *q
-	failed, unlisted := false, false
+	failed, unlisted, closed := false, false, false
 	before := Answer{}
 	for _, sub.Type = range [...]uint16{dns.TypeA, dns.TypeAAAA} {
 		*a = Answer{}
@@ -115,13 +115,14 @@ func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 		if len(a.Answer) > 0 {
 			return
 		}
-		failed, unlisted = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted
+		failed, unlisted, closed = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted, closed || a.Closed
 		before = *a
 	}
 	if failed {
 		a.fail(unlisted)
 		return
 	}
+	a.Closed = closed
 	s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 }
 
@@ -186,6 +187,7 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 	}
 	answerNode(z, n, q, &more)
 	if len(more.Answer) == 0 {
+		a.closeAs(&more)
 		s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
 		return false
 	}
@@ -200,12 +202,19 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 		a.fail(more.Unlisted)
 		return false
 	case len(more.Answer) == 0:
-		a.Rcode, a.Ns, a.Extra = more.Rcode, more.Ns, nil
+		a.Closed, a.Rcode, a.Ns, a.Extra = more.Closed, more.Rcode, more.Ns, nil
 		return false
 	}
 	had := len(a.Answer)
 	a.Answer = appendNew(a.Answer, more.Answer)
 	return len(a.Answer) > had
+}
+
+// closeAs makes a closed if its last name is, and then as dependent on the client.
+func (a *Answer) closeAs(last *Answer) {
+	if last.Closed {
+		a.Closed, a.Scope, a.Located = true, max(a.Scope, last.Scope), a.Located || last.Located
+	}
 }
 
 // appendNew returns the records of a chain so far followed by more. It drops a DNAME at the start

@@ -173,7 +173,7 @@ func TestConditionsAreShort(t *testing.T) {
 		"gateway n/g%d host=app.example.com addr=10.0.0.1 geo=AS1%d programmed=False\npolicy n/g%d weight=1 geo=AS1%d fallback=none"),
 		"10.0.0.1", "10.0.0.1"))
 	advance(w)
-	if text := w.Snapshot.FailsOpen("app.example.com"); len(text) > 1000 || text == "" {
+	if text := w.Snapshot.Fails("app.example.com").Whom; len(text) > 1000 || text == "" {
 		t.Errorf("a host that fails open for many says so in %d octets: %.100s", len(text), text)
 	}
 }

@@ -32,8 +32,10 @@ type NameState struct {
 	Members int `json:"members,omitempty"`
 	// Addresses counts the owner's addresses and hostnames by state.
 	Addresses Counts `json:"addresses"`
-	// FailsOpen says for whom nothing is up: "all clients", or some.
-	FailsOpen string `json:"failsOpen,omitempty"`
+	// FailsOpen says who gets targets that are down, as nothing is up for them: "all clients", or some. FailsClosed says who gets nothing
+	// then.
+	FailsOpen   string `json:"failsOpen,omitempty"`
+	FailsClosed string `json:"failsClosed,omitempty"`
 	// Hidden is the delegation or DNAME above that answers instead.
 	Hidden string `json:"hidden,omitempty"`
 	// Losers is how many objects want the name in vain.
@@ -116,7 +118,11 @@ func (s *Snapshot) nameState(z *zone.Zone, n *zone.Node) NameState {
 	if by := n.Steered.Owner; by != nil {
 		owner := status.OwnerOf(by)
 		st.Owner = &owner
-		st.FailsOpen = s.FailsOpen(n.Name)
+		if f := s.Fails(n.Name); f.Closed {
+			st.FailsClosed = f.Whom
+		} else {
+			st.FailsOpen = f.Whom
+		}
 	} else if o, ok := s.Owner(n.Name); ok {
 		st.Owner = &status.Object{Cluster: o.Cluster, Kind: o.Kind.String(), Name: o.Name}
 	} else if addressedByCorefile(z, n) {

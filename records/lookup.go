@@ -108,6 +108,7 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	case turn != nil:
 		if leadOn(z, turn, q, a) {
 			s.chase(q, a, &budget{maxHops, maxTries}, false)
+			a.settle()
 			s.addAdditional(a)
 		}
 		return
@@ -118,11 +119,7 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	answerNode(z, n, q, a)
 	if len(a.Answer) == 0 {
 		s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
-		if a.Closed {
-			a.Ns = soon(a.Ns)
-		} else {
-			a.Scope = 0
-		}
+		a.settle()
 		return
 	}
 	if n.Name != q.Owner && a.Answer[0].Header().Name == n.Name {
@@ -137,9 +134,7 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	default:
 		s.chase(q, a, &budget{maxHops, maxTries}, false)
 	}
-	if len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure && !a.Closed {
-		a.Scope = 0 // negative answers never depend on the client (rule 3.6)
-	}
+	a.settle()
 	s.addAdditional(a)
 }
 
@@ -154,14 +149,19 @@ func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool
 	a.Rcode, a.Ns, a.Extra = rcode, z.Negative, nil
 }
 
-// soon returns the SOA record of a denial that holds for a moment: it is kept no longer than maxClosed (RFC 2308 §5).
-func soon(soa []dns.RR) []dns.RR {
-	brief := rdata.CopyHeader(soa[0])
-	brief.Header().Ttl = min(brief.Header().Ttl, maxClosed)
-	return []dns.RR{brief}
+// settle sets for whom and how long a denial holds. Unless a host failed closed, it never depends on the client (rule 3.6).
+func (a *Answer) settle() {
+	switch {
+	case a.Closed && a.Rcode == dns.RcodeSuccess && len(a.Ns) > 0:
+		brief := rdata.CopyHeader(a.Ns[0]) // RFC 2308 §5
+		brief.Header().Ttl = min(brief.Header().Ttl, maxClosed)
+		a.Ns = []dns.RR{brief}
+	case len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure:
+		a.Scope = 0
+	}
 }
 
-// maxClosed is for how many seconds it is kept that all targets of a host are down (rule 9.3): one may be up again.
+// maxClosed bounds how long resolvers keep that all targets of a host are down, in seconds (rule 9.3).
 const maxClosed = 10
 
 // ownerRead reports whether the owner of a name with data has been read: an object, or the Records with its addresses.
@@ -274,6 +274,6 @@ func (q *Query) chance(host *api.Attributes, a *Answer) (network, window uint64)
 func (q *Query) close(host *api.Attributes, a *Answer) {
 	if len(a.Answer) > 0 && pool.Closed(host, a.Class) {
 		a.Answer, a.Closed = nil, true
-		q.trail.end(endClosed)
+		q.trail.close()
 	}
 }

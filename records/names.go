@@ -23,6 +23,7 @@ const ReasonUnlocated = endpoint.ReasonUnlocated
 type (
 	Object   = status.Object
 	Conflict = status.Conflict
+	Failing  = status.Failing
 	Trouble  = status.Trouble
 	Sharer   = status.Sharer
 )

@@ -114,7 +114,7 @@ func TestTwoClustersOneAddress(t *testing.T) {
 		if got := ends(w, "h.example.com."); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
-		if got := w.Snapshot.FailsOpen("h.example.com"); (got != "") != strings.HasSuffix(c.want, "down") {
+		if got := w.Snapshot.Fails("h.example.com").Whom; (got != "") != strings.HasSuffix(c.want, "down") {
 			t.Errorf("%s: it fails open for %q", c.what, got)
 		}
 	}

@@ -57,6 +57,15 @@ func (t *trail) end(why ending) {
 	}
 }
 
+// close records that the host of the current name fails closed: none of its addresses is answered.
+func (t *trail) close() {
+	if t != nil {
+		h := t.last()
+		h.end = endClosed
+		h.traces[len(h.traces)-1].Close()
+	}
+}
+
 func (t *trail) last() *hop { return t.hops[len(t.hops)-1] }
 
 // data begins the record of the current name's data; nil if nothing is recorded.

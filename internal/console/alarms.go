@@ -97,7 +97,8 @@ func (o *overview) failOpenAlarm() {
 	s := &o.Server
 	a := alarm{
 		Grave: grave, Head: plural(s.FailingOpen, "name") + " with nothing up", All: pathOf("/names", "state", inspect.StateFailing),
-		Why: "None of their targets is up. Clients get addresses that are down, as there are no others.", Runbook: "kuadranthostdown", Since: s.Since[SinceFailing],
+		Why:     "None of their targets is up. Clients get addresses that are down, as there are no others; with fail: closed, they get none.",
+		Runbook: "kuadranthostdown", Since: s.Since[SinceFailing],
 		Items: items(s.FailOpens, func(f FailOpen) alarmItem {
 			return alarmItem{f.Host, pathOf("/name", "name", f.Host), f.Whom, f.Since}
 		}),

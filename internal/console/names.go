@@ -68,7 +68,7 @@ func near(v inspect.View, name string) (*inspect.NamePage, error) {
 // trouble ranks a name by severity; higher is worse.
 func trouble(n *records.NameState) int {
 	switch {
-	case n.FailsOpen != "":
+	case n.FailsOpen != "" || n.FailsClosed != "":
 		return 4
 	case n.Addresses.Down > 0:
 		return 3
@@ -84,7 +84,7 @@ func trouble(n *records.NameState) int {
 func namesText(names []records.NameState) string {
 	failing, contended := 0, 0
 	for i := range names {
-		if names[i].FailsOpen != "" {
+		if names[i].FailsOpen != "" || names[i].FailsClosed != "" {
 			failing++
 		}
 		if names[i].Losers > 0 {

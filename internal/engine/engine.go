@@ -60,8 +60,8 @@ type Logger interface {
 type Listener interface {
 	// Published says that now replaced before, which is nil for the first. took is the time of the compile.
 	Published(before, now *records.Snapshot, took time.Duration)
-	// FailOpen says that a host begins to fail open, and for which clients; "" says that it recovered (rule 4.6).
-	FailOpen(host, whom string)
+	// Fails says that a host has nothing up for some clients, or, as the zero value, that it recovered (rules 4.6 and 9.3).
+	Fails(host string, is records.Failing)
 	// Checked reports the outcome of a check, Found a change of a target's health. Several goroutines call them.
 	Checked(t *health.Target, o health.Outcome, took time.Duration)
 	Found(t *health.Target, before, after health.Word)
@@ -71,7 +71,7 @@ type Listener interface {
 type deaf struct{}
 
 func (deaf) Published(_, _ *records.Snapshot, _ time.Duration)           {}
-func (deaf) FailOpen(_, _ string)                                        {}
+func (deaf) Fails(string, records.Failing)                               {}
 func (deaf) Checked(_ *health.Target, _ health.Outcome, _ time.Duration) {}
 func (deaf) Found(_ *health.Target, _, _ health.Word)                    {}
 
@@ -86,9 +86,9 @@ func New(log Logger, tell Listener) *Engine {
 	e.structure.quick, e.structure.pause = quickCompile, minPause
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.failing = newFailOpens(e.Snapshot)
-	e.failing.follow, e.failing.told = e.TellHealth, func(host, whom string) {
-		tell.FailOpen(host, whom)
-		e.failOpenEvent(host, whom)
+	e.failing.follow, e.failing.told = e.TellHealth, func(host string, is records.Failing) {
+		tell.Fails(host, is)
+		e.failEvent(host, is)
 	}
 	e.guard = newGuard(e.wake.ring, log)
 	return e

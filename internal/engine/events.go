@@ -17,11 +17,12 @@ import (
 
 // The reasons of Events.
 const (
-	eventFall     = "TargetDown"
-	eventRise     = "TargetUp"
-	eventFailOpen = "FailOpen"
-	eventServed   = "FailOpenEnded"
-	eventConflict = "Conflicted"
+	eventFall       = "TargetDown"
+	eventRise       = "TargetUp"
+	eventFailOpen   = "FailOpen"
+	eventFailClosed = "FailClosed"
+	eventServed     = "FailOpenEnded"
+	eventConflict   = "Conflicted"
 )
 
 // maxEvents bounds the objects that get an Event about one occurrence.
@@ -91,19 +92,21 @@ func whose(own map[records.Object]bool, o records.Object) string {
 	return text
 }
 
-// failOpenEvent tells the owner of a host that it fails open for some clients; "" that it
-// recovered.
-func (e *Engine) failOpenEvent(host, whom string) {
+// failEvent tells the owner of a host that nothing is up for some clients; the zero value that it recovered.
+func (e *Engine) failEvent(host string, is records.Failing) {
 	snap := e.Snapshot()
 	if snap == nil {
 		return
 	}
-	reason, message := eventFailOpen, fmt.Sprintf("host %q: all targets for %s are down; answering with them all the same", host, whom)
-	if whom == "" {
+	reason, message := eventFailOpen, fmt.Sprintf("host %q: all targets for %s are down; %s", host, is.Whom, is.Outcome())
+	switch {
+	case is.Closed:
+		reason = eventFailClosed
+	case is.Whom == "":
 		reason, message = eventServed, fmt.Sprintf("host %q: recovered: a target is up", host)
 	}
 	if o, ok := snap.Owner(dns.Fqdn(host)); ok {
-		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, whom != "", reason, message)
+		e.event(o.Cluster, api.Ref{Kind: o.Kind, Name: o.Name}, is.Whom != "", reason, message)
 	}
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// failOpens finds hosts that begin or cease to fail open: to answer with targets that are down
-// because no other is left (rule 4.6). Changes are collected first: a failing rack takes thousands
-// of targets with it.
+// failOpens finds hosts that begin or cease to fail open or closed: no target is up for some of
+// their clients (rules 4.6 and 9.3). Changes are collected first: a failing rack takes thousands of
+// targets with it.
 type failOpens struct {
 	snap func() *records.Snapshot // may return nil
 	// follow is told of targets whose state changed, by key.
 	follow func(snap *records.Snapshot, targets map[string]health.State)
-	// told is told of each host that begins to fail open, and for which clients; "" if it recovered.
-	told func(host, whom string)
+	// told is told of each host that begins to fail, and for which clients; the zero value if it recovered.
+	told func(host string, is records.Failing)
 	wake bell
 
 	mu sync.Mutex // guards what follows
@@ -29,16 +29,16 @@ type failOpens struct {
 	targets map[string]health.State
 	groups  map[string]bool
 
-	// open are the hosts that failed open at the last look, and for which clients. The map is replaced, never changed.
-	open atomic.Pointer[map[string]string]
+	// open are the hosts that failed at the last look, and for which clients. The map is replaced, never changed.
+	open atomic.Pointer[map[string]records.Failing]
 }
 
 func newFailOpens(snap func() *records.Snapshot) *failOpens {
 	f := &failOpens{
 		snap: snap, wake: newBell(), targets: make(map[string]health.State), groups: make(map[string]bool),
-		follow: func(*records.Snapshot, map[string]health.State) {}, told: func(string, string) {},
+		follow: func(*records.Snapshot, map[string]health.State) {}, told: func(string, records.Failing) {},
 	}
-	f.open.Store(&map[string]string{})
+	f.open.Store(&map[string]records.Failing{})
 	return f
 }
 
@@ -97,24 +97,24 @@ func (f *failOpens) look() {
 		}
 	}
 	// Look at each host once: its targets change meanwhile.
-	hosts := make(map[string]string)
+	hosts := make(map[string]records.Failing)
 	for host := range open {
 		if len(groups) > 0 && groups[records.Group(host)] {
-			hosts[host] = "" // unless set below
+			hosts[host] = records.Failing{} // unless set below
 		}
 	}
 	for group := range groups {
-		for host, whom := range snap.Hosts(group) {
-			if whom != "" || open[host] != "" {
-				hosts[host] = whom
+		for host, is := range snap.Hosts(group) {
+			if is.Whom != "" || open[host].Whom != "" {
+				hosts[host] = is
 			}
 		}
 	}
-	maps.DeleteFunc(hosts, func(host, whom string) bool { return whom == open[host] })
+	maps.DeleteFunc(hosts, func(host string, is records.Failing) bool { return is == open[host] })
 	if len(hosts) > 0 {
 		next := maps.Clone(open)
 		maps.Copy(next, hosts)
-		maps.DeleteFunc(next, func(_, whom string) bool { return whom == "" })
+		maps.DeleteFunc(next, func(_ string, is records.Failing) bool { return is.Whom == "" })
 		f.open.Store(&next)
 	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {

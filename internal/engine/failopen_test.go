@@ -50,13 +50,13 @@ func TestFailOpenOfASnapshotThatComesMeanwhile(t *testing.T) {
 		}
 		return was
 	})
-	f.told = func(string, string) { warned++ }
+	f.told = func(string, records.Failing) { warned++ }
 	f.compiled(good)
 	for range 3 {
 		f.look()
 	}
-	if bad.FailsOpen("h.example.com") == "" || warned != 1 {
-		t.Errorf("%d warnings of a host that fails open for %q", warned, bad.FailsOpen("h.example.com"))
+	if bad.Fails("h.example.com").Whom == "" || warned != 1 {
+		t.Errorf("%d warnings of a host that fails open for %q", warned, bad.Fails("h.example.com").Whom)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestFailOpenIsToldOnce(t *testing.T) {
 	snap := records.Compile(nil, api.Objects{Clusters: []*api.Cluster{oneChecked(api.ConditionTrue)}}, opt, time.Unix(1e9, 0))
 	f := newFailOpens(func() *records.Snapshot { return snap })
 	var told []string
-	f.told = func(host, whom string) { told = append(told, host+" for "+whom) }
+	f.told = func(host string, is records.Failing) { told = append(told, host+" for "+is.Whom) }
 	for _, c := range []struct {
 		state health.State
 		want  string

@@ -63,7 +63,7 @@ func (r *book) said(text string) (n int) {
 type told func()
 
 func (f told) Published(_, _ *records.Snapshot, _ time.Duration)   { f() }
-func (told) FailOpen(_, _ string)                                  {}
+func (told) Fails(string, records.Failing)                         {}
 func (told) Checked(*health.Target, health.Outcome, time.Duration) {}
 func (told) Found(*health.Target, health.Word, health.Word)        {}
 

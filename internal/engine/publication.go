@@ -56,8 +56,8 @@ func (e *Engine) Held() []HeldZone {
 	return nil
 }
 
-// FailingOpen returns, by host, the clients that it fails open for. The map must not be changed.
-func (e *Engine) FailingOpen() map[string]string { return *e.failing.open.Load() }
+// Failing returns, by host, the clients that it has nothing up for. The map must not be changed.
+func (e *Engine) Failing() map[string]records.Failing { return *e.failing.open.Load() }
 
 // StateWritten returns when this server last wrote the state on disk, zero for never; kept is false without a state.
 func (e *Engine) StateWritten() (at time.Time, kept bool) {

@@ -43,6 +43,7 @@ const (
 	ReasonUnreachableGeo = "UnreachableGeo" // no network of the databases has the code
 	ReasonNoGeoDatabase  = "NoGeoDatabase"  // nothing locates clients
 	ReasonAllDrained     = "AllDrained"     // all members of a name are drained, so that draining has no effect
+	ReasonFailsClosed    = "FailsClosed"    // clients get no address, as all their members are down (rule 9.3)
 	ReasonFailsOpen      = "FailsOpen"      // clients get members that are down, as they have no other
 	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
 	ReasonUnread         = "Unread"         // a file, or an object in it, cannot be read

@@ -130,6 +130,9 @@ func (c *checker) health(t *records.Tree) {
 	if t.FailsOpen != "" {
 		c.warn(&t.NameState, ReasonFailsOpen, "%s get targets that are down, as no others are left for them: %s", t.FailsOpen, someOf(down))
 	}
+	if t.FailsClosed != "" {
+		c.warn(&t.NameState, ReasonFailsClosed, "%s get no address (fail: closed), as all are down: %s", t.FailsClosed, someOf(down))
+	}
 	if len(denied) > 0 {
 		c.warn(&t.NameState, ReasonNotChecked, "the server does not check %s, which counts as up: probe-deny or the default "+
 			"denies it, and probe-allow does not allow it", someOf(denied))

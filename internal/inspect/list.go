@@ -175,9 +175,11 @@ func (f *Filter) keep() (part string, state func(*records.NameState) bool, err e
 	case "":
 		state = func(*records.NameState) bool { return true }
 	case StateFailing:
-		state = func(n *records.NameState) bool { return n.FailsOpen != "" }
+		state = func(n *records.NameState) bool { return n.FailsOpen != "" || n.FailsClosed != "" }
 	case StateImpaired:
-		state = func(n *records.NameState) bool { return n.FailsOpen != "" || n.Addresses.Down+n.Addresses.Unknown > 0 }
+		state = func(n *records.NameState) bool {
+			return n.FailsOpen != "" || n.FailsClosed != "" || n.Addresses.Down+n.Addresses.Unknown > 0
+		}
 	case StateContended:
 		state = func(n *records.NameState) bool { return n.Losers > 0 }
 	case StateUnserved:

@@ -382,6 +382,9 @@ func HealthText(n *records.NameState) string {
 	if n.FailsOpen != "" {
 		parts = append(parts, "fails open for "+n.FailsOpen)
 	}
+	if n.FailsClosed != "" {
+		parts = append(parts, "fails closed for "+n.FailsClosed)
+	}
 	return strings.Join(parts, ", ")
 }
 

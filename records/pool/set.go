@@ -20,8 +20,9 @@ type Data interface {
 	Types() []uint16
 	// AppendKnown appends the addresses that do not depend on the client.
 	AppendKnown(rrs []dns.RR) []dns.RR
-	// FailsOpen returns the codes of the clients for whom everything is down now; all is true if that is so for all clients.
-	FailsOpen() (codes []string, all bool)
+	// Fails returns the codes of the clients for whom everything is down now; all is true if that is so for all clients, closed if they get
+	// nothing then.
+	Fails() (codes []string, all, closed bool)
 	// Transferred returns the data at the name in a transfer, at most two RRsets (rule 7.5). alone is true if the name has no other data.
 	Transferred(name string, alone bool) [2][]dns.RR
 }
@@ -142,17 +143,20 @@ func (s *Set) AppendKnown(rrs []dns.RR) []dns.RR {
 	if s.Alias() {
 		return rrs
 	}
-	v4, _ := s.Answer(A, 0, nil)
-	v6, _ := s.Answer(AAAA, 0, nil)
-	return append(append(rrs, v4...), v6...)
+	for _, fam := range [...]Family{A, AAAA} {
+		if known, class := s.Answer(fam, 0, nil); !Closed(&s.Attributes, class) {
+			rrs = append(rrs, known...)
+		}
+	}
+	return rrs
 }
 
-func (s *Set) FailsOpen() (codes []string, all bool) {
+func (s *Set) Fails() (codes []string, all, closed bool) {
 	if s.Cells == nil {
-		return nil, false
+		return nil, false, false
 	}
 	down := func(addresses []Cells) bool {
 		return len(addresses) > 0 && !slices.ContainsFunc(addresses, func(c Cells) bool { return c.Class() < WeightedDown })
 	}
-	return nil, down(s.Cells[:s.V4]) || down(s.Cells[s.V4:])
+	return nil, down(s.Cells[:s.V4]) || down(s.Cells[s.V4:]), s.Attributes.Of(api.Fail) == api.FailClosed
 }

@@ -50,6 +50,11 @@ func (t *Trail) judge(j Judged) {
 	}
 }
 
+// Close records that none of the addresses is answered (rule 9.3).
+func (t *Trail) Close() {
+	t.Judged.among = []dns.RR{}
+}
+
 // window takes down which records are answered, behind the first skip of rrs, and returns rrs.
 func (t *Trail) window(rrs []dns.RR, skip int) []dns.RR {
 	if t != nil {

@@ -147,11 +147,11 @@ func (v *View) AppendKnown(rrs []dns.RR) []dns.RR {
 	return append(append(rrs, v.records(m, 0, &Ask{Family: A}, nil)...), v.records(m, 0, &Ask{Family: AAAA}, nil)...)
 }
 
-// FailsOpen implements Data: it tries the clients of each group, and those that match none.
-func (v *View) FailsOpen() (codes []string, all bool) {
+// Fails implements Data: it tries the clients of each group, and those that match none.
+func (v *View) Fails() (codes []string, all, closed bool) {
 	p := v.Pool
 	if !slices.ContainsFunc(p.Members, func(m Member) bool { return m.Gateway != nil || m.Cells != nil }) {
-		return nil, false // no cells, as usual
+		return nil, false, false // no cells, as usual
 	}
 	all = true
 	ask := func(at *geo.Codes, code string) {
@@ -169,5 +169,5 @@ func (v *View) FailsOpen() (codes []string, all bool) {
 		}
 	}
 	ask(nil, "other places")
-	return codes, all
+	return codes, all, p.Attributes.Of(api.Fail) == api.FailClosed
 }

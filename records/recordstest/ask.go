@@ -159,13 +159,14 @@ func Reply(s *records.Snapshot, zones []string, m *dns.Msg, from string, locator
 	}
 	q := records.Query{Name: name, Owner: m.Question[0].Name, Type: m.Question[0].Qtype, Locator: locator, Random: random}
 	q.Client, _ = netip.ParseAddr(from)
+	q.Bits = q.Client.BitLen()
 	var sub *dns.EDNS0_SUBNET
 	opt := m.IsEdns0()
 	if opt != nil {
 		for _, o := range opt.Option {
 			if sub, _ = o.(*dns.EDNS0_SUBNET); sub != nil && sub.SourceNetmask > 0 {
 				addr, _ := netip.AddrFromSlice(sub.Address)
-				q.Client = addr.Unmap()
+				q.Client, q.Bits = addr.Unmap(), int(sub.SourceNetmask)
 			}
 		}
 		if opt.Do() {

@@ -280,8 +280,8 @@ func Facts(s *records.Snapshot) map[string]string {
 		if has := maps.Collect(s.Owners(group)); len(has) > 0 { // a group may exist only for a vacancy
 			f["holdings "+group] = text(has)
 		}
-		for host, open := range s.Hosts(group) {
-			f["host "+host] = open
+		for host, is := range s.Hosts(group) {
+			f["host "+host] = fmt.Sprint(is)
 		}
 	}
 	f["sites"], f["unmet"], f["denied"], f["open"] = text(maps.Collect(s.ZoneOwners())), fmt.Sprint(s.Unmet()), fmt.Sprint(s.Denied()),

@@ -41,8 +41,8 @@ func (s *Scenario) health(string) []byte {
 	}
 	for _, z := range snap.Zones() {
 		for n := range snap.Names(z, "", nil) {
-			if who := snap.FailsOpen(n.Name); who != "" {
-				fmt.Fprintf(&out, "%s fails open for %s\n", n.Name, who)
+			if f := snap.Fails(n.Name); f.Whom != "" {
+				fmt.Fprintf(&out, "%s fails for %s: %s\n", n.Name, f.Whom, f.Outcome())
 			}
 		}
 	}

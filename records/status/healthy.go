@@ -21,7 +21,7 @@ const (
 	messageNotHealthy = "DNSPolicy has encountered some issues: not all sub-resources of policy are passing the policy defined health check. Not healthy DNSRecords are: "
 	messageAddresses  = "Not healthy addresses: ["
 	messageUnchecked  = "; not checked, and counted as healthy (%s): [%s]"
-	messageFailOpen   = "; none is healthy, so they are answered all the same (fail open)"
+	messageFailing    = "; none is healthy, so "
 )
 
 // StatusNow returns the verdict on a policy with the current health of its targets (rule 4.8): whether all are healthy, and for each host
@@ -51,8 +51,8 @@ func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 		}
 		if len(found.bad) == found.of {
 			condition.Reason = endpoint.ReasonAllFailed
-			if c.Policy.Provider.ServedHere() && s.FailsOpen(c.Host) != "" {
-				condition.Message += messageFailOpen
+			if f := s.Fails(c.Host); c.Policy.Provider.ServedHere() && f.Whom != "" {
+				condition.Message += messageFailing + f.Outcome()
 			}
 		}
 		failing = append(failing, c.Gateway.BareName()+"-"+c.Listener)
@@ -236,9 +236,9 @@ func (s *View) reader() *pool.Builder {
 	}
 }
 
-// Hosts yields the hosts of a group of names, each with what FailsOpen says of it.
-func (s *View) Hosts(group string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
+// Hosts yields the hosts of a group of names, each with what Fails says of it.
+func (s *View) Hosts(group string) iter.Seq2[string, Failing] {
+	return func(yield func(string, Failing) bool) {
 		g, ok := s.NameGroups.Get(group)
 		if !ok {
 			return
@@ -254,29 +254,39 @@ func (s *View) Hosts(group string) iter.Seq2[string, string] {
 			if seen != nil {
 				seen[c.Host] = true
 			}
-			if !yield(endpoint.TrimDot(c.Host), s.FailsOpen(c.Host)) {
+			if !yield(endpoint.TrimDot(c.Host), s.Fails(c.Host)) {
 				return
 			}
 		}
 	}
 }
 
-// allClients is what FailsOpen returns if nothing is up for any client.
-const allClients = "all clients"
+// Failing says for whom nothing at a host is up: they can only get targets that are down, or nothing (rules 4.6 and 9.3).
+type Failing struct {
+	Whom   string // such as "all clients" or "clients in GEO-EU"; "" for nobody
+	Closed bool   // true if they get nothing
+}
 
-// FailsOpen returns the clients for whom a host, with or without its final dot, fails open now, such as "all clients" or "clients in
-// GEO-EU"; "" for none. They can only get targets that are down (rule 4.6).
-func (s *View) FailsOpen(host string) string {
+// Outcome says what those clients get.
+func (f Failing) Outcome() string {
+	if f.Closed {
+		return "the answer is empty (fail: closed)"
+	}
+	return "they are answered all the same (fail: open)"
+}
+
+// Fails returns for whom nothing at a host is up now. The host may have its final dot.
+func (s *View) Fails(host string) Failing {
 	at := s.steered(dns.Fqdn(host))
 	if at == nil || at.Data == nil {
-		return ""
+		return Failing{}
 	}
-	codes, all := at.Data.FailsOpen()
+	codes, all, closed := at.Data.Fails()
 	switch {
 	case all:
-		return allClients
+		return Failing{"all clients", closed}
 	case len(codes) > 0:
-		return "clients in " + some(codes, ", ")
+		return Failing{"clients in " + some(codes, ", "), closed}
 	}
-	return ""
+	return Failing{}
 }

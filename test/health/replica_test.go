@@ -132,9 +132,9 @@ func (r *counting) Checked(t *health.Target, _ health.Outcome, _ time.Duration) 
 	}
 }
 
-// Published, FailOpen and Found implement engine.Listener.
+// Published, Fails and Found implement engine.Listener.
 func (*counting) Published(_, _ *records.Snapshot, _ time.Duration) {}
-func (*counting) FailOpen(_, _ string)                              {}
+func (*counting) Fails(string, records.Failing)                     {}
 func (*counting) Found(_ *health.Target, _, _ health.Word)          {}
 
 func (r *counting) checks(name string) int {
