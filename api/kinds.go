@@ -69,7 +69,9 @@ type Cluster struct {
 	UID string
 	// Pools says in which namespaces its objects are the same as those of other clusters; the
 	// objects have that too (Meta.Apart).
-	Pools    Pools
+	Pools Pools
+	// Group is what the cluster is switched on and off with (rule 9.5); "" for no group.
+	Group    string
 	Listings [NumKinds]Listing
 	// ListedIn has, for each kind that is NotListed or NotCounted, the namespaces in which all its
 	// objects are known nonetheless, sorted.

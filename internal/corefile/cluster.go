@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -34,8 +36,8 @@ func (p *parser) cluster(args []string) error {
 		return fmt.Errorf("two clusters are named %q; rename one of them", c.Name)
 	}
 	p.clustersAt = p.at
-	if p.c.NextArg() { // the opening brace of its block
-		if err := p.clusterBlock(&c); err != nil {
+	if p.c.NextArg() { // the brace that begins its block
+		if err := p.lines("a cluster", clusterProperties(&c)); err != nil {
 			return err
 		}
 		p.at = p.clustersAt
@@ -61,8 +63,8 @@ func checkClusterName(name string) error {
 	return nil
 }
 
-// clusterBlock reads a cluster's block. The opening brace has been read.
-func (p *parser) clusterBlock(c *engine.Cluster) error {
+// lines reads the block of a property, whose opening brace was read last. of is what the block is about, such as "a cluster".
+func (p *parser) lines(of string, properties map[string]func([]string) error) error {
 	if p.c.NextArg() {
 		return fmt.Errorf("unexpected %q after {; write it on a line of its own", p.c.Val())
 	}
@@ -81,33 +83,39 @@ func (p *parser) clusterBlock(c *engine.Cluster) error {
 			return fmt.Errorf("%s: unexpected %q", name, p.c.Val())
 		}
 		if seen[name] {
-			return fmt.Errorf("%s appears twice in one cluster", name)
+			return fmt.Errorf("%s appears twice in %s", name, strings.Replace(of, "a ", "one ", 1))
 		}
 		seen[name] = true
-		if err := clusterProperty(c, name, args); err != nil {
+		read, ok := properties[name]
+		if !ok {
+			return fmt.Errorf("%s: unknown in %s; want %s", name, of, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+		}
+		if err := read(args); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return errNoBrace
 }
 
-// clusterProperty reads one line of a cluster's block.
-func clusterProperty(c *engine.Cluster, name string, args []string) error {
-	switch name {
-	case "namespaces":
-		if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), checkNamespaces(args)); err != nil {
-			return err
-		}
-		c.Pools = api.PoolsIn(args...)
-	case "write-back":
-		if len(args) != 1 || args[0] != "off" {
-			return wanted(args, "off")
-		}
-		c.WriteBackOff = true
-	default:
-		return errors.New("unknown in a cluster; want namespaces or write-back")
+// clusterProperties are the lines of a cluster's block.
+func clusterProperties(c *engine.Cluster) map[string]func([]string) error {
+	return map[string]func([]string) error{
+		"group": groupOf(&c.Group),
+		"namespaces": func(args []string) error {
+			if err := cmp.Or(count(args, 1, -1, "NAMESPACE..."), checkNamespaces(args)); err != nil {
+				return err
+			}
+			c.Pools = api.PoolsIn(args...)
+			return nil
+		},
+		"write-back": func(args []string) error {
+			if len(args) != 1 || args[0] != "off" {
+				return wanted(args, "off")
+			}
+			c.WriteBackOff = true
+			return nil
+		},
 	}
-	return nil
 }
 
 // finishClusters checks the clusters of one block and adds them to cfg.

@@ -110,7 +110,7 @@ func (p *parser) property(name string) error {
 	}
 	p.seen[name] = true
 	args := p.c.RemainingArgs()
-	if name != "cluster" && p.c.NextArg() { // RemainingArgs also stops at a brace
+	if name != "cluster" && name != "manifests" && p.c.NextArg() { // only a brace ends the arguments before the line does
 		return p.at.Errorf("%s: unexpected %q; the property takes no block", name, p.c.Val())
 	}
 	if err := read(p, args); err != nil {

@@ -79,7 +79,9 @@ func TestParseClusters(t *testing.T) {
 		cluster west /w.conf admin {
 			namespaces shop api
 			write-back off
+			group blue
 		}
+		group green
 		cluster east.eu /e.conf
 		kubeconfig /main.conf
 	}`), opt)
@@ -88,13 +90,13 @@ func TestParseClusters(t *testing.T) {
 	}
 	want := []engine.Cluster{
 		{Name: "east.eu", Kubeconfig: engine.Kubeconfig{File: "/e.conf"}},
-		{Name: "west", Kubeconfig: engine.Kubeconfig{File: "/w.conf", Context: "admin"}, Pools: api.PoolsIn("api", "shop"), WriteBackOff: true},
+		{Name: "west", Kubeconfig: engine.Kubeconfig{File: "/w.conf", Context: "admin"}, Pools: api.PoolsIn("api", "shop"), Group: "blue", WriteBackOff: true},
 	}
 	if !reflect.DeepEqual(opt.Clusters, want) {
 		t.Errorf("clusters %+v\nwant %+v", opt.Clusters, want)
 	}
-	if opt.Kubeconfig.File != "/main.conf" {
-		t.Errorf("kubeconfig %v", opt.Kubeconfig)
+	if opt.Kubeconfig.File != "/main.conf" || opt.Group != "green" {
+		t.Errorf("kubeconfig %v, group %q", opt.Kubeconfig, opt.Group)
 	}
 }
 
@@ -158,7 +160,9 @@ func TestParseErrors(t *testing.T) {
 		{"manifests " + dir + " m\nmanifests " + dir + " m\nttl 5", 3, `manifests: two directories for cluster "m"; write another cluster name after one of them`},
 		{"manifests " + dir + "\nkubeconfig x\nttl 5", 3, "kubeconfig: " + errExclude.Error()},
 		{"kubeconfig x\nmanifests " + dir + "\nttl 5", 3, "manifests: " + errExclude.Error()},
-		{"manifests " + dir + " {\n}", 2, `manifests: unexpected "{"; the property takes no block`},
+		{"manifests " + dir + " {\nttl 5\n}", 3, "manifests: ttl: unknown in a directory; want group"},
+		{"manifests " + dir + " {\ngroup a&&b\n}", 3, `manifests: group: "a&&b" is not the name of a group: up to 63 of a-z, A-Z, 0-9, -, _ and .`},
+		{"group a b", 2, `group: want GROUP, found "a b"`},
 		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{"; the property takes no block`},
 		{"kubeconfig", 2, "kubeconfig: want FILE [CONTEXT], found nothing"},
 		{`kubeconfig ""`, 2, `kubeconfig: want FILE [CONTEXT], found ""`},
@@ -167,7 +171,7 @@ func TestParseErrors(t *testing.T) {
 		{"cluster local f", 2, `cluster: "local" is the name of the main cluster; choose another one`},
 		{"cluster East f", 2, `cluster: want a cluster name (up to 253 of a-z, 0-9, - and .), found "East"`},
 		{"cluster a f\ncluster a g", 3, `cluster: two clusters are named "a"; rename one of them`},
-		{"cluster a f {\nnamespaces x\nttl 5\n}", 4, "cluster: ttl: unknown in a cluster; want namespaces or write-back"},
+		{"cluster a f {\nnamespaces x\nttl 5\n}", 4, "cluster: ttl: unknown in a cluster; want group, namespaces, write-back"},
 		{"cluster a f {\nnamespaces X\n}", 3, `cluster: namespaces: want a namespace name (up to 63 of a-z, 0-9 and -), found "X"`},
 		{"cluster a f {\nnamespaces\n}", 3, "cluster: namespaces: want NAMESPACE..., found nothing"},
 		{"cluster a f {\nwrite-back on\n}", 3, `cluster: write-back: want off, found "on"`},

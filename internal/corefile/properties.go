@@ -1,6 +1,7 @@
 package corefile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,7 @@ var properties = map[string]func(*parser, []string) error{
 	"kubeconfig":      (*parser).kubeconfig,
 	"cluster":         (*parser).cluster,
 	"manifests":       (*parser).manifests,
+	"group":           (*parser).group,
 	"namespaces":      (*parser).namespaces,
 	"policies":        (*parser).policies,
 	"kinds":           (*parser).kinds,
@@ -83,6 +85,13 @@ func (p *parser) manifests(args []string) error {
 	if err != nil {
 		return err
 	}
+	p.manifestsAt = p.at
+	if p.c.NextArg() { // the brace that begins its block
+		if err := p.lines("a directory", map[string]func([]string) error{"group": groupOf(&m.Group)}); err != nil {
+			return err
+		}
+		p.at = p.manifestsAt
+	}
 	if slices.ContainsFunc(p.dirs, func(o engine.Manifests) bool { return o.Cluster == m.Cluster }) {
 		return fmt.Errorf("two directories for cluster %q; write another cluster name after one of them", m.Cluster)
 	}
@@ -91,8 +100,23 @@ func (p *parser) manifests(args []string) error {
 		return errDiffers
 	}
 	p.dirs = append(p.dirs, m)
-	p.manifestsAt = p.at
 	return nil
+}
+
+func (p *parser) group(args []string) error {
+	var group string
+	return cmp.Or(groupOf(&group)(args), share(&p.cfg.Group, group))
+}
+
+// groupOf returns a function that reads the group of a cluster (rule 9.5).
+func groupOf(to *string) func([]string) error {
+	return func(args []string) error {
+		if err := count(args, 1, 1, "GROUP"); err != nil {
+			return err
+		}
+		*to = args[0]
+		return api.CheckGroup(args[0])
+	}
 }
 
 func (p *parser) namespaces(args []string) error {

@@ -66,6 +66,7 @@ func (c *cluster) merge(feeds []*feed, news *feed) {
 	if anew {
 		next.As(first.name, first.pools)
 	}
+	next.Group = first.group
 	for _, f := range feeds {
 		if f.last != nil {
 			c.identity = f.source.Identity()

@@ -19,6 +19,7 @@ type feed struct {
 	source         source.Source
 	stats          *source.Stats
 	pools          api.Pools
+	group          string
 	writer         *controller.Writer // nil if nothing is written
 	writesRegistry bool               // the writer keeps the registry and serials, and runs from the start
 	extra          bool               // a cluster of the Corefile beside the main one

@@ -35,6 +35,8 @@ type Options struct {
 	Clusters []Cluster
 	// Manifests are directories in place of clusters, in the order of the Corefile; they exclude Kubeconfig and Clusters.
 	Manifests []Manifests
+	// Group is that of the main cluster (rule 9.5); "" for none.
+	Group string
 	// Pools says where the clusters of Manifests and Sources pool, by name; without an entry, everywhere.
 	Pools map[string]api.Pools
 	// Selection says which objects are read; its Pools are each cluster's own.
@@ -74,7 +76,7 @@ type Options struct {
 type Kubeconfig struct{ File, Context string }
 
 // Manifests is a directory of manifests, and the cluster that it represents.
-type Manifests struct{ Dir, Cluster string }
+type Manifests struct{ Dir, Cluster, Group string }
 
 // Cluster is one more cluster.
 type Cluster struct {
@@ -82,7 +84,8 @@ type Cluster struct {
 	Kubeconfig
 	// Pools says in which namespaces its objects are the same as those of other clusters.
 	Pools        api.Pools
-	WriteBackOff bool // nothing is written to it
+	Group        string // rule 9.5; "" for none
+	WriteBackOff bool   // nothing is written to it
 }
 
 // Key is the cluster line's key for Options.At.

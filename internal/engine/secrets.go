@@ -173,7 +173,7 @@ func (a *clusters) applySecrets() {
 		}
 		of := wanted[name]
 		f := s.open(of)
-		f.of, f.same, f.selection = of, feedSettings{text: s.same.text}, a.selection
+		f.of, f.group, f.same, f.selection = of, of.Group, feedSettings{text: s.same.text}, a.selection
 		a.log.Infof("cluster %q: reading it from %s, as Secret %s says", name, of.Config.Host, of.Secret)
 		a.recognize(f)
 		a.feeds = append(a.feeds, f)
@@ -271,7 +271,7 @@ func (a *clusters) chooseSecrets() (wanted map[string]*source.Remote) {
 		case of.Fault != "" && was != nil:
 			s.faults[of.Secret] = of.Fault + "; still reading the cluster with the previous settings"
 			as := *was.of
-			as.Pools = of.Pools // which counts at once
+			as.Pools, as.Group = of.Pools, of.Group // which count at once
 			wanted[of.Name] = &as
 		case of.Fault != "":
 			s.faults[of.Secret], s.unusable[of.Name] = of.Fault, of

@@ -28,6 +28,8 @@ const (
 	// remotePools is the annotation that lists the namespaces in which the cluster pools: separated
 	// by commas, or "*" for all. Without it, the cluster pools in none.
 	remotePools = "kuadrant.io/namespaces"
+	// remoteGroup is the annotation with the cluster's group (rule 9.5).
+	remoteGroup = "kuadrant.io/group"
 )
 
 // Remote is a cluster that a Secret names. It is immutable.
@@ -38,6 +40,7 @@ type Remote struct {
 	// never log it.
 	Config *rest.Config
 	Pools  api.Pools
+	Group  string // "" for none
 	// Created is the Secret's metadata.creationTimestamp in seconds since 1970, 0 for none.
 	Created int64
 	// Fault says why there is no Config, Warning what else is wrong; "" for nothing. Neither quotes
@@ -115,6 +118,13 @@ func decodeRemote(data []byte) (any, error) {
 		r.Created = m.Created.Unix()
 	}
 	r.Pools, r.Warning = parsePools(m.Annotations[remotePools])
+	if group, set := m.Annotations[remoteGroup]; set {
+		if err := api.CheckGroup(group); err == nil {
+			r.Group = group
+		} else {
+			r.Warning = strings.TrimPrefix(r.Warning+"; annotation "+remoteGroup+": the cluster has no group: "+err.Error(), "; ")
+		}
+	}
 	text, ok := secret.Data[remoteKey]
 	if !ok {
 		r.Fault = "no key " + remoteKey

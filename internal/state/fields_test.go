@@ -12,7 +12,7 @@ import (
 // TestEveryFieldOfCluster: every field of api.Cluster is either written or listed here as one that each run starts
 // afresh.
 func TestEveryFieldOfCluster(t *testing.T) {
-	written := []string{"Name", "UID", "Listings", "ListedIn", "Pools"}
+	written := []string{"Name", "UID", "Listings", "ListedIn", "Pools", "Group"}
 	anew := []string{"Epoch", "Changed", "Inferred"}
 	trees := 0
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[api.Cluster]()) {

@@ -213,7 +213,7 @@ func (r *reader) begin(value []byte) error {
 		r.cluster = nil
 		return nil
 	}
-	c := &api.Cluster{Name: name, UID: uid}
+	c := &api.Cluster{Name: name, UID: uid, Group: l.Group}
 	if l.PoolsIn != nil {
 		c.Pools = api.PoolsIn(*l.PoolsIn...)
 	}

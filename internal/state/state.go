@@ -121,6 +121,8 @@ type clusterLine struct {
 	Listings  map[string]listingLine `json:"listings"` // by kind
 	// PoolsIn are the namespaces whose objects pool; nil for all.
 	PoolsIn *[]string `json:"poolsIn,omitempty"`
+	// Group is the cluster's (rule 9.5).
+	Group string `json:"group,omitempty"`
 	// Place is Cluster.Place.
 	Place string `json:"secrets,omitempty"`
 }

@@ -188,7 +188,7 @@ func (w *writer) body(c *Contents) error {
 func (w *writer) cluster(c Cluster) error {
 	line := clusterLine{
 		Name: c.Name, UID: c.UID, Identity: c.Identity, Selection: c.Selection,
-		Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine), Place: c.Place,
+		Group: c.Group, Heard: c.Heard.UTC().Truncate(time.Second), Listings: make(map[string]listingLine), Place: c.Place,
 	}
 	if c.Pools.Limited {
 		namespaces := append([]string{}, c.Pools.Namespaces...)
