@@ -186,6 +186,11 @@ func (s *scenario) start(directive string, configure func(*engine.Options)) {
 			inst.config.Pools[words[0]] = api.PoolsIn(words[1:]...)
 		}
 	}
+	inst.config.Groups = make(map[string]string)
+	for line := range strings.Lines(s.file.Section("groups", "")) {
+		words := strings.Fields(line)
+		inst.config.Groups[words[0]] = words[1]
+	}
 	configure(inst.config)
 	inst.server.engine.Random = rand.New(rand.NewPCG(1, 2)).Uint64
 	s.plugin = &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(

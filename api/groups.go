@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ActiveGroupsLabel stands before a zone's name in the name of the TXT record with its active groups (rule 9.5).
-const ActiveGroupsLabel = "kuadrant-active-groups."
+// ActiveGroupsLabel is the label, below a zone's origin, of the TXT record with its active groups (rule 9.5).
+const ActiveGroupsLabel = "kuadrant-active-groups"
 
 // Such a record holds groupsVersion, and groupsKey with the groups between groupsBetween, as Kuadrant writes it.
 const (
@@ -50,6 +50,12 @@ func (a *ActiveGroups) String() string {
 // NewActiveGroups returns the groups, each once.
 func NewActiveGroups(names ...string) *ActiveGroups {
 	return &ActiveGroups{slices.Compact(slices.Sorted(slices.Values(names)))}
+}
+
+// GroupText is what a resolver knows of a name with active groups.
+type GroupText struct {
+	Texts []string // the strings of each TXT record, joined
+	Err   string   // why there are none
 }
 
 // ParseActiveGroups reads the content of the TXT record: the joined strings of each record at the name (RFC 7208 §3.3).

@@ -187,6 +187,11 @@ type Objects struct {
 	Unsure bool
 	// Overrides are the operator's; nil for none.
 	Overrides *Overrides
+	// GroupTexts are the TXT records behind the CNAMEs that name a zone's active groups (rule 9.5), by the CNAME's target in lower case
+	// with a final dot.
+	GroupTexts map[string]GroupText
+	// ActiveGroups are the last groups that could be read, by the zone's origin. A compile takes those of the snapshot before.
+	ActiveGroups map[string]*ActiveGroups
 	// Acquired has the registered owners: of a host, by its name with a final dot, and of a zone, by its ZoneKey. An older object that
 	// comes later takes none of these (rule 5.4). AcquiredChanged lists, each once, the names with another owner than in the Objects
 	// before.

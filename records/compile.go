@@ -47,6 +47,7 @@ func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *end
 			e.Sweep()
 		}
 	}
+	c.activate()
 	c.resolve()
 	return c.finish(now)
 }

@@ -42,39 +42,46 @@ type contest struct {
 func (c *contest) resolve() {
 	slices.SortFunc(c.order, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
 	for _, change := range c.order {
-		var old *status.NameGroup
-		if c.prev != nil {
-			old, _ = c.groups.Get(change.key)
+		if change.group == nil {
+			c.renewGroup(change)
 		}
-		g := &status.NameGroup{Group: owner.Group{Contenders: change.add}}
-		change.group = g
-		if old != nil {
-			for _, who := range old.Contenders {
-				if _, gone := change.drop[who]; !gone {
-					g.Contenders = append(g.Contenders, who)
-					c.lookBy(who) // it may win or lose now
-				}
+	}
+}
+
+// renewGroup renews a changed group.
+func (c *contest) renewGroup(change *groupChange) {
+	var old *status.NameGroup
+	if c.prev != nil {
+		old, _ = c.groups.Get(change.key)
+	}
+	g := &status.NameGroup{Group: owner.Group{Contenders: change.add}}
+	change.group = g
+	if old != nil {
+		for _, who := range old.Contenders {
+			if _, gone := change.drop[who]; !gone {
+				g.Contenders = append(g.Contenders, who)
+				c.lookBy(who) // it may win or lose now
 			}
 		}
-		slices.SortFunc(g.Contenders, (*endpoint.Contender).Older)
-		names := change.names
-		if old != nil {
-			names = append(slices.Clip(names), old.Owned...)
-		}
-		c.buildGroup(change.key, g, names)
-		if old != nil {
-			c.checks.Release(change.key, old.Checks)
-		}
-		c.countConflicts(g, 1)
-		c.putNames(old, g)
-		c.putOwners(old, g)
-		c.setOwners(old, g)
-		if len(g.Contenders)+len(g.Owned) == 0 {
-			c.groups.Delete(change.key)
-			continue
-		}
-		c.groups.Set(change.key, g)
 	}
+	slices.SortFunc(g.Contenders, (*endpoint.Contender).Older)
+	names := change.names
+	if old != nil {
+		names = append(slices.Clip(names), old.Owned...)
+	}
+	c.buildGroup(change.key, g, names)
+	if old != nil {
+		c.checks.Release(change.key, old.Checks)
+	}
+	c.countConflicts(g, 1)
+	c.putNames(old, g)
+	c.putOwners(old, g)
+	c.setOwners(old, g)
+	if len(g.Contenders)+len(g.Owned) == 0 {
+		c.groups.Delete(change.key)
+		return
+	}
+	c.groups.Set(change.key, g)
 }
 
 // putNames puts a built group's names into their zones, and removes those that only old had.
@@ -264,6 +271,19 @@ func (c *contest) newBuilder() pool.Builder {
 				return e.state.Probes
 			}
 			return pool.ProbeIndex{}
+		},
+		Active: func(host string) *api.ActiveGroups {
+			z := c.zones[c.zoneOf(rdata.Base(host))]
+			if c.next.Activity == nil || z.NamesGroups(host) {
+				return nil
+			}
+			return c.next.Activity[z.Origin()].Active
+		},
+		Group: func(cluster string) string {
+			if e := c.cluster(cluster); e != nil {
+				return e.in.Group
+			}
+			return ""
 		},
 		Secret: c.next.In.Secret,
 		NoSecrets: func(cluster string) bool {

@@ -64,6 +64,10 @@ func newStage(t *testing.T, s *recordstest.Scenario) *stage {
 		words := strings.Fields(line)
 		st.w.Apply(t, "cluster "+words[0]+" pools="+strings.Join(words[1:], ","))
 	}
+	for line := range strings.Lines(s.Section("groups", "")) {
+		words := strings.Fields(line)
+		st.w.Apply(t, "cluster "+words[0]+" group="+words[1])
+	}
 	return st
 }
 

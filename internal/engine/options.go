@@ -35,8 +35,9 @@ type Options struct {
 	Clusters []Cluster
 	// Manifests are directories in place of clusters, in the order of the Corefile; they exclude Kubeconfig and Clusters.
 	Manifests []Manifests
-	// Group is that of the main cluster (rule 9.5); "" for none.
-	Group string
+	// Group is that of the main cluster (rule 9.5); "" for none. Groups are those of the clusters of Sources, by name.
+	Group  string
+	Groups map[string]string
 	// Pools says where the clusters of Manifests and Sources pool, by name; without an entry, everywhere.
 	Pools map[string]api.Pools
 	// Selection says which objects are read; its Pools are each cluster's own.

@@ -14,7 +14,7 @@ import (
 func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	for _, from := range cfg.Sources {
 		s.feeds = append(s.feeds, &feed{
-			name: from.Name(), pools: cfg.Pools[from.Name()], group: cfg.Group, source: from, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", from)},
+			name: from.Name(), pools: cfg.Pools[from.Name()], group: cfg.Groups[from.Name()], source: from, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", from)},
 		})
 	}
 	for _, m := range cfg.Manifests {

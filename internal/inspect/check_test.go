@@ -149,8 +149,8 @@ func TestCheckPools(t *testing.T) {
 				"\nwarning SecondDefault DNSPolicy n/x in cluster b x.example.com ... IE, has no effect",
 		},
 		"one default of two": {hosts(one+deflt, two+"GEO-EU"+deflt), ""},
-		"another fallback": {hosts(one+deflt, two+"IE fallback=none"), "warning SecondFallback of y x.example.com ... \"none\" has no effect: DNSPolicy n/x " +
-			"in cluster a, which owns the host, has \"any\""},
+		"another fallback": {hosts(one+deflt, two+"IE fallback=none"), "warning InvalidAnnotation of y  ... geo-fallback none has no effect: DNSPolicy n/x, " +
+			"which owns the host, has any"},
 		"the owner's fallback": {hosts(one+deflt+" fallback=none", two+"IE"), ""},
 		"one fallback":         {hosts(one+deflt+" fallback=none", two+"IE fallback=none"), ""},
 		"two names, and no databases": {

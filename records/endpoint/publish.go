@@ -20,7 +20,9 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 	}
 	switch administers := o.administers(at, m); {
 	case rtype == "NS" && name == at.Origin && !administers:
-		return o.notServer(at, m)
+		return o.notAdministrator(at, m, "NS records of "+TrimDot(at.Origin))
+	case !administers && at.NamesGroups(name):
+		return o.notAdministrator(at, m, "the active groups of "+TrimDot(at.Origin))
 	case administers && !slices.Contains(steeredTypes, rtype):
 		return at.mayTell(name, rtype)
 	case at.Object == nil:
@@ -44,13 +46,13 @@ func (o *Options) administers(at *Zone, m *api.Meta) bool {
 	return isListed(o.ZoneNamespaces, m)
 }
 
-// notServer returns the problem that an object may not set a zone's name servers.
-func (o *Options) notServer(at *Zone, m *api.Meta) *Problem {
+// notAdministrator returns the problem that only the zone's administering namespace may publish what.
+func (o *Options) notAdministrator(at *Zone, m *api.Meta, what string) *Problem {
 	if at.Object != nil {
-		return Problemf(reasonNotAllowed, "NS records of %s may come only from namespace %s, which has its Zone", TrimDot(at.Origin), namespaceOf(&at.Object.Meta))
+		return Problemf(reasonNotAllowed, "%s may come only from namespace %s, which has its Zone", what, namespaceOf(&at.Object.Meta))
 	}
-	return Problemf(reasonNotAllowed, "NS records of %s may come only from its administering namespaces: if %s is one, write `zone-namespaces %s` in the Corefile",
-		TrimDot(at.Origin), namespaceOf(m), m.Namespace())
+	return Problemf(reasonNotAllowed, "%s may come only from its administering namespaces: if %s is one, write `zone-namespaces %s` in the Corefile",
+		what, namespaceOf(m), m.Namespace())
 }
 
 // grants reports whether a list of types, of a delegation or a line `publish`, includes one. An

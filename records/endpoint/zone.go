@@ -106,6 +106,17 @@ func (at *Zone) InChain(name string) *Problem {
 		TrimDot(name), TrimDot(n))
 }
 
+// GroupsName returns the name of the TXT record with the zone's active groups (rule 9.5); "" if it would be too long.
+func (at *Zone) GroupsName() string {
+	name, _ := rdata.Below(at.Origin, api.ActiveGroupsLabel)
+	return name
+}
+
+// NamesGroups reports whether name is GroupsName.
+func (at *Zone) NamesGroups(name string) bool {
+	return strings.HasPrefix(name, api.ActiveGroupsLabel) && name == at.GroupsName()
+}
+
 // TellsOwner reports whether a name is one at which the zone names the owner of a host, if it has
 // one (rule 5.8). Only the server puts records there: people would believe anyone else's.
 func (at *Zone) TellsOwner(name string) bool {

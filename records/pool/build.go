@@ -38,6 +38,9 @@ type Builder struct {
 	Probes func(cluster string) ProbeIndex
 	// Overrides are the operator's.
 	Overrides *api.Overrides
+	// Active returns the groups of clusters that are active where a host lies, Group that of a cluster (rule 9.5).
+	Active func(host string) *api.ActiveGroups
+	Group  func(cluster string) string
 	// Secret returns a cluster's Secret by namespace/name, nil if unknown.
 	Secret func(cluster, name string) *api.Secret
 	// NoSecrets reports whether the Corefile turns off Secrets for a cluster.
@@ -53,10 +56,15 @@ type Builder struct {
 
 // note adds a note to a served contender, once.
 func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any) {
+	b.tell(c, endpoint.Refusal(reason, fmt.Sprintf(format, args...)))
+}
+
+// tell adds a condition to the notes on a served contender, once.
+func (b *Builder) tell(c *endpoint.Contender, said api.Condition) {
 	if b.Notes == nil {
 		b.Notes = make(map[*endpoint.Contender][]api.Condition)
 	}
-	if said := endpoint.Refusal(reason, fmt.Sprintf(format, args...)); !slices.Contains(b.Notes[c], said) {
+	if !slices.Contains(b.Notes[c], said) {
 		b.Notes[c] = append(b.Notes[c], said)
 	}
 }
@@ -170,6 +178,8 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var v4, v6 addressList
 	var hostnames []owned
 	b.noteAttributes(contenders)
+	owner := contenders[0]
+	contenders = b.standing(contenders)
 	b.expansion.room = b.expansion.room[:0]
 	for _, c := range contenders {
 		word := b.Word(c)
@@ -188,7 +198,7 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
-	set, why, served := &Set{V4: len(v4.list), Attributes: contenders[0].Attributes.Host()}, endpoint.OneCNAME, ""
+	set, why, served := &Set{V4: len(v4.list), Attributes: owner.Attributes.Host()}, endpoint.OneCNAME, ""
 	if len(v4.list)+len(v6.list) > 0 {
 		set.RRs = append(rdata.Addresses(host, v4.ttl, v4.list), rdata.Addresses(host, v6.ttl, v6.list)...)
 		if v4.said || v6.said {

@@ -63,6 +63,7 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 		x.noteGeo(c, c.Policy.DefaultGeo)
 	}
 	b.noteAttributes(contenders)
+	contenders = b.standing(contenders)
 	n := x.gather(contenders)
 	// Neither host may leave the other, or the names below klb, without ways.
 	const reserves = 2

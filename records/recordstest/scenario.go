@@ -25,7 +25,8 @@ import (
 //	corefile          the kuadrant directive; without it "kuadrant example.com"
 //	nets              lines of CIDR and code: where clients are
 //	pools             lines of a cluster and the namespaces in which it pools
-//	dnssec            zones that CoreDNS's dnssec plugin lists; of RRSIG records, only type and signer are shown
+//	groups            lines of a cluster and its group
+//	dnssec            zones that CoreDNS's dnssec plugin lists; RRSIG records are seen with their type and signer alone
 //	CLUSTER/FILE.yaml the file's new content, empty to delete it
 //	CLUSTER/FILE      the same in the short form
 //	ask               questions, each followed by its answer: > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
@@ -74,7 +75,7 @@ func (s *Scenario) Play() *txtar.Archive {
 		case "world":
 			s.change(string(f.Data))
 			started = true
-		case "corefile", "nets", "pools", "dnssec":
+		case "corefile", "nets", "pools", "groups", "dnssec":
 			if started {
 				s.T.Fatalf("section %s comes after the start", f.Name)
 			}

@@ -72,15 +72,16 @@ func Zones(origins ...string) *records.Options {
 
 // Apply changes the world. texts have lines of objects, and these commands, each on one line:
 //
-//	cluster NAME [uid=UID] [pools=NAMESPACE,...] [KIND=notlisted|listed|notwatched|missing|...]   the cluster of the next lines
+//	cluster NAME [uid=UID] [pools=NAMESPACE,...] [group=GROUP] [KIND=notlisted|listed|notwatched|missing|...]   what follows is about this one
 //	delete WORD NAMESPACE/NAME            such as delete gateway a/prod
-//	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry; without an owner, remove it
-//	serial ORIGIN HASH SERIAL             a zone's kept serial, "-" for no hash; keeper CLUSTER makes it visible
-//	kept NAMESPACE/NAME HASH SERIAL       the serial kept in a Zone's status
-//	overrides [LINE;LINE...]              the manual overrides
-//	find ADDRESS up|unknown|down [PART]   check results of an address from now on; PART limits them to targets whose key has it
-//	outcome ADDRESS REASON [TIMES]        the outcome of an address's checks, such as StatusCode 3
-//	miss WORD NAMESPACE/NAME              have the guard hold an object that is missing
+//	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry, without an owner none
+//	serial ORIGIN HASH SERIAL             what is kept of a zone, "-" for no hash; keeper CLUSTER has it shown
+//	kept NAMESPACE/NAME HASH SERIAL       what the status of a Zone keeps
+//	overrides [LINE;LINE...]              the operator's words
+//	resolved NAME [TEXT...]               the TXT records at the end of a CNAME that names active groups; none for a failure
+//	find ADDRESS up|unknown|down [PART]   what checks of an address find, from then on; PART is of the key of those that are meant
+//	outcome ADDRESS REASON [TIMES]        that checks of an address have ended so, such as StatusCode 3
+//	miss WORD NAMESPACE/NAME              has the guard keep an object that is missing
 //	awaited NAME...                       clusters of which nothing is known
 func (w *World) Apply(t testing.TB, texts ...string) {
 	t.Helper()
@@ -122,6 +123,15 @@ func (w *World) line(block []string) error {
 		o, err := api.ParseOverrides("overrides", []byte(strings.ReplaceAll(strings.Join(f[1:], " "), ";", "\n")))
 		w.in.Overrides = o
 		return err
+	case "resolved":
+		texts := maps.Clone(w.in.GroupTexts)
+		if texts == nil {
+			texts = make(map[string]api.GroupText)
+		}
+		if texts[f[1]] = (api.GroupText{Texts: f[2:]}); len(f) == 2 {
+			texts[f[1]] = api.GroupText{Err: "no TXT record"}
+		}
+		w.in.GroupTexts = texts
 	case "find":
 		i := slices.Index([]string{"up", "unknown", "down"}, f[2])
 		if i < 0 {
@@ -177,6 +187,8 @@ func (w *World) cluster(name string, words []string) error {
 		switch k, ok := api.ParseKind(key); {
 		case key == "uid":
 			next.UID = value
+		case key == "group":
+			next.Group = value
 		case key == "pools":
 			for _, ref := range next.As(next.Name, api.PoolsIn(strings.FieldsFunc(value, func(r rune) bool { return r == ',' })...)) {
 				w.changed[w.current][ref] = true

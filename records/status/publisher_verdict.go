@@ -39,6 +39,9 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 			v.TotalRecords++
 		}
 		for _, note := range g.Notes[c] {
+			if note.Status == api.ConditionTrue {
+				continue // no problem: its group is not active
+			}
 			problems = append(problems, &endpoint.Problem{Reason: note.Reason, Message: note.Message})
 		}
 	}

@@ -25,6 +25,18 @@ type View struct {
 	Clusters   []*Cluster
 	NameGroups tree.Map[*NameGroup]
 	Checked    pool.Checks
+	// Activity says which groups of clusters are active, by the origin of the zone; nil if no cluster has a group.
+	Activity map[string]Activity
+}
+
+// Activity says which groups of clusters are active in a zone (rule 9.5).
+type Activity struct {
+	// Active are the last groups that could be read; nil for all.
+	Active *api.ActiveGroups
+	// Alias is the target of a CNAME in place of the TXT record, whose groups Objects.GroupTexts has; "" for none.
+	Alias string
+	// Problem says why the groups that are there now cannot be read; "" for nothing.
+	Problem string
 }
 
 // Contenders yields the contenders of a namespace.

@@ -89,6 +89,9 @@ func (e *Edit) setsAt(n *Node) []RRset {
 	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see endpoint.Zone
 }
 
+// SetsNow returns the RRsets of a node's Records, before Settle has made them.
+func (e *Edit) SetsNow(n *Node) []RRset { return RRsetsOf(n.Records, e.others(n), nil) }
+
 // getter is a tree.Map, or an edit of one.
 type getter[V any] interface{ Get(key string) (V, bool) }
 

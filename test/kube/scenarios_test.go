@@ -90,7 +90,7 @@ func (s *serverScenario) play() {
 		case "verdicts":
 			s.Settle()
 			s.isWritten()
-		case "pools", "dnssec":
+		case "pools", "groups", "dnssec":
 			s.t.Fatalf("no section %s is played with servers", f.Name)
 		default:
 			s.apply(f)

@@ -1,0 +1,119 @@
+package records
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
+)
+
+// activate finds out which groups of clusters are active in each zone, and marks the hosts that this changes (rule 9.5).
+func (c *compiler) activate() {
+	grouped := func(cluster *api.Cluster) bool { return cluster.Group != "" }
+	var before map[string]status.Activity
+	if c.prev != nil {
+		before = c.prev.Activity
+	}
+	if !slices.ContainsFunc(c.next.In.Clusters, grouped) && before == nil {
+		return
+	}
+	if c.old != nil {
+		c.next.In.ActiveGroups = c.old.In.ActiveGroups
+	}
+	c.next.Activity = make(map[string]status.Activity)
+	known := make(map[string]*api.ActiveGroups)
+	for i, z := range c.zones {
+		if name := z.GroupsName(); name != "" {
+			if change := c.dirty[endpoint.GroupKey(name)]; change != nil {
+				c.renewGroup(change)
+			}
+			is := c.activityAt(i, name)
+			if is != (status.Activity{}) {
+				c.next.Activity[z.Origin()] = is
+			}
+			if is.Active != nil {
+				known[z.Origin()] = is.Active
+			}
+		}
+	}
+	c.next.In.ActiveGroups = known
+	if c.prev == nil {
+		return
+	}
+	for i, s := range c.prev.Clusters {
+		was, is := c.prev.In.Clusters[i].Group, c.next.In.Clusters[i].Group
+		switched := make(map[int]bool)
+		for j, z := range c.zones {
+			if before[z.Origin()].Active.Has(was) != c.next.Activity[z.Origin()].Active.Has(is) {
+				switched[j] = true
+			}
+		}
+		if len(switched) == 0 {
+			continue
+		}
+		for _, t := range s.Targets.All() {
+			for _, who := range t.Contenders {
+				if switched[c.zoneOf(rdata.Base(who.Host))] {
+					c.change(who)
+				}
+			}
+		}
+	}
+}
+
+// activityAt returns the activity in a zone whose groups have that name.
+func (c *compiler) activityAt(zone int, name string) (is status.Activity) {
+	texts, alias := c.groupTexts(zone, name)
+	is.Active = c.next.In.ActiveGroups[c.zones[zone].Origin()]
+	if is.Alias = alias; alias != "" {
+		found, known := c.next.In.GroupTexts[alias]
+		if texts = found.Texts; !known || found.Err != "" {
+			is.Problem = found.Err
+			return is
+		}
+	}
+	if texts == nil {
+		return status.Activity{}
+	}
+	now, err := api.ParseActiveGroups(texts...)
+	if err != nil {
+		is.Problem = err.Error()
+	} else if is.Active == nil || !slices.Equal(is.Active.Names, now.Names) {
+		is.Active = now
+	}
+	return is
+}
+
+// groupTexts returns the TXT records at a name, or the target of the CNAME there.
+func (c *compiler) groupTexts(zone int, name string) (texts []string, alias string) {
+	n := c.nodeAt(name)
+	if n == nil {
+		return nil, ""
+	}
+	if set, simple := n.Steered.Data.(*pool.Set); simple && len(set.RRs) > 0 {
+		if cname, is := set.RRs[0].(*dns.CNAME); is {
+			return nil, cname.Target
+		}
+	}
+	sets := n.Static
+	if e := c.edits[zone]; e != nil {
+		sets = e.SetsNow(n)
+	}
+	for _, set := range sets {
+		for _, rr := range set.RRs {
+			switch rr := rr.(type) {
+			case *dns.CNAME:
+				return nil, rr.Target
+			case *dns.TXT:
+				texts = append(texts, strings.Join(rr.Txt, ""))
+			}
+		}
+	}
+	return texts, ""
+}
