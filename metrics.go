@@ -10,6 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns/coredns/plugin"
@@ -147,6 +148,8 @@ var (
 	stateServed     = describe("state_served", "1 if some kind of a cluster is answered from the state on disk, else 0.", "cluster")
 	stateWritten    = describe("state_written_timestamp_seconds", "Time at which this server last wrote the state on disk; 0 if it has not.")
 	geoBuilt        = describe("geo_database_built_timestamp_seconds", "Build time of a geo database, according to its metadata.", "file")
+	groupActive     = describe("group_active", "1 if a zone answers with the targets of a group's clusters, else 0, by zones that name active groups.", "zone", "group")
+	groupsUnread    = describe("groups_unread", "1 if the active groups of a zone cannot be read, so that the last ones count, else 0.", "zone")
 	sourceLastEvent = describe("source_last_event_timestamp_seconds", "Time of the last event from a cluster; 0 before the first one.", "cluster")
 )
 
@@ -283,6 +286,12 @@ func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone, now ti
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
 		g.set(serialPending, pending(z, now), z.Origin())
 		g.set(conflicts, float64(z.Conflicts), z.Origin())
+		if is, named := snap.Activity[z.Origin()]; named {
+			g.set(groupsUnread, number(is.Problem != ""), z.Origin())
+			for _, group := range inspect.GroupsOf(snap, z).Groups {
+				g.set(groupActive, number(group.Active), z.Origin(), group.Name)
+			}
+		}
 	}
 	g.set(openZones, float64(len(snap.Open())))
 	g.set(unreadOwners, float64(snap.UnreadOwners()))

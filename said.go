@@ -104,6 +104,7 @@ func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
 	s.faults(before, now)
 	s.openZones(before, now)
 	s.standIns(before, now)
+	s.groups(before, now)
 	s.unmet(now)
 	s.idle(now)
 	s.begin(now)

@@ -6,7 +6,9 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // Log lines about the Corefile that depend on the objects.
@@ -89,5 +91,38 @@ func (s *said) idle(now *records.Snapshot) {
 	s.looked = cfg
 	for _, line := range cfg.Idle(now.Objects().Clusters) {
 		s.warn(&s.words, "%s", line)
+	}
+}
+
+// groups logs which groups of clusters are active in a zone, and what is wrong with the record that names them, if that has changed (rule
+// 9.5).
+func (s *said) groups(before, now *records.Snapshot) {
+	text := func(in *records.Snapshot, origin string) string {
+		if in != nil {
+			if i, served := in.Table.Index[origin]; served {
+				if g := inspect.GroupsOf(in, in.Served[i]); g != nil {
+					return g.Text()
+				}
+			}
+		}
+		return ""
+	}
+	var was map[string]status.Activity
+	if before != nil {
+		was = before.Activity
+	}
+	for _, z := range now.Zones() {
+		_, named := now.Activity[z.Origin()]
+		if _, before := was[z.Origin()]; !named && !before {
+			continue
+		}
+		is := inspect.GroupsOf(now, z)
+		switch {
+		case is == nil || is.Text() == text(before, z.Origin()):
+		case is.Wrong():
+			s.warn(&s.zones, "zone %q: %s", z.Origin(), is.Text())
+		default:
+			s.tell(&s.zones, "zone %q: %s", z.Origin(), is.Text())
+		}
 	}
 }

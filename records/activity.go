@@ -11,6 +11,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // activate finds out which groups of clusters are active in each zone, and marks the hosts that this changes (rule 9.5).
@@ -20,29 +21,11 @@ func (c *compiler) activate() {
 	if c.prev != nil {
 		before = c.prev.Activity
 	}
-	if !slices.ContainsFunc(c.next.In.Clusters, grouped) && before == nil {
+	if named := slices.ContainsFunc(c.next.In.Clusters, grouped); named {
+		c.findActive()
+	} else if before == nil {
 		return
 	}
-	if c.old != nil {
-		c.next.In.ActiveGroups = c.old.In.ActiveGroups
-	}
-	c.next.Activity = make(map[string]status.Activity)
-	known := make(map[string]*api.ActiveGroups)
-	for i, z := range c.zones {
-		if name := z.GroupsName(); name != "" {
-			if change := c.dirty[endpoint.GroupKey(name)]; change != nil {
-				c.renewGroup(change)
-			}
-			is := c.activityAt(i, name)
-			if is != (status.Activity{}) {
-				c.next.Activity[z.Origin()] = is
-			}
-			if is.Active != nil {
-				known[z.Origin()] = is.Active
-			}
-		}
-	}
-	c.next.In.ActiveGroups = known
 	if c.prev == nil {
 		return
 	}
@@ -65,6 +48,30 @@ func (c *compiler) activate() {
 			}
 		}
 	}
+}
+
+// findActive finds the active groups of all zones.
+func (c *compiler) findActive() {
+	if c.old != nil {
+		c.next.In.ActiveGroups = c.old.In.ActiveGroups
+	}
+	c.next.Activity = make(map[string]status.Activity)
+	known := make(map[string]*api.ActiveGroups)
+	for i, z := range c.zones {
+		if name := z.GroupsName(); name != "" {
+			if change := c.dirty[endpoint.GroupKey(name)]; change != nil {
+				c.renewGroup(change)
+			}
+			is := c.activityAt(i, name)
+			if is != (status.Activity{}) {
+				c.next.Activity[z.Origin()] = is
+			}
+			if is.Active != nil {
+				known[z.Origin()] = is.Active
+			}
+		}
+	}
+	c.next.In.ActiveGroups = known
 }
 
 // activityAt returns the activity in a zone whose groups have that name.
@@ -116,4 +123,30 @@ func (c *compiler) groupTexts(zone int, name string) (texts []string, alias stri
 		}
 	}
 	return texts, ""
+}
+
+// GroupAliases returns the targets of CNAMEs whose ends name active groups, sorted, each once.
+func (s *Snapshot) GroupAliases() (targets []string) {
+	for _, a := range s.Activity {
+		if a.Alias != "" {
+			targets = append(targets, a.Alias)
+		}
+	}
+	slices.Sort(targets)
+	return slices.Compact(targets)
+}
+
+// GroupsOwner returns the object that names the active groups of a zone; nil for none.
+func (s *Snapshot) GroupsOwner(z *zone.Zone) *status.Object {
+	n := z.Node(z.GroupsName())
+	switch {
+	case n == nil:
+	case n.Steered.Owner != nil:
+		o := status.ObjectOf(n.Steered.Owner.Kind, n.Steered.Owner.By)
+		return &o
+	case len(n.Records) > 0:
+		o := status.ObjectOf(n.Records[0].ObjectKind(), &n.Records[0].Record.Meta)
+		return &o
+	}
+	return nil
 }

@@ -176,7 +176,7 @@ such a flag, they come from ./Corefile and the manifests that it names.`,
 	}
 	root.SetFlagErrorFunc(withFlag)
 	o.flags(root.PersistentFlags())
-	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o))
+	root.AddCommand(newExplain(o), newList(o), newPreview(o), newCheck(o), newCompare(o), newGroup(o))
 	completeValues(root)
 	return root
 }

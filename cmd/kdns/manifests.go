@@ -272,6 +272,9 @@ func (w *world) read(set manifestSet, in io.Reader) (stated func(api.Ref) bool) 
 		Logf:  func(format string, args ...any) { w.said = append(w.said, fmt.Sprintf(format, args...)) },
 		Infof: func(string, ...any) {},
 	}, in, set.paths...)
+	if cfg := w.settings.Corefile; cfg != nil {
+		c.Group = cfg.GroupOf(set.cluster)
+	}
 	w.clusters = append(w.clusters, c)
 	if err != nil {
 		w.unread = append(w.unread, err.(interface{ Unwrap() []error }).Unwrap()...)

@@ -25,6 +25,7 @@ var properties = map[string]func(*parser, []string) error{
 	"cluster":         (*parser).cluster,
 	"manifests":       (*parser).manifests,
 	"group":           (*parser).group,
+	"resolver":        (*parser).resolver,
 	"namespaces":      (*parser).namespaces,
 	"policies":        (*parser).policies,
 	"kinds":           (*parser).kinds,
@@ -106,6 +107,25 @@ func (p *parser) manifests(args []string) error {
 func (p *parser) group(args []string) error {
 	var group string
 	return cmp.Or(groupOf(&group)(args), share(&p.cfg.Group, group))
+}
+
+// resolver reads who resolves the names of active groups outside of the zones served here.
+func (p *parser) resolver(args []string) error {
+	if err := count(args, 1, -1, "ADDRESS..."); err != nil {
+		return err
+	}
+	var servers []string
+	for _, a := range args {
+		at, err := netip.ParseAddrPort(a)
+		if addr, plain := netip.ParseAddr(a); plain == nil {
+			at, err = netip.AddrPortFrom(addr, 53), nil
+		}
+		if err != nil {
+			return wanted([]string{a}, "an address such as 192.0.2.53, or with a port 192.0.2.53:5353 or [2001:db8::53]:5353")
+		}
+		servers = append(servers, at.String())
+	}
+	return shareOrdered(&p.cfg.Resolvers, servers)
 }
 
 // groupOf returns a function that reads the group of a cluster (rule 9.5).

@@ -42,6 +42,7 @@ func (e *Engine) compileNow() {
 	begin, prev := e.Now(), e.Snapshot()
 	in, from, p := e.next()
 	in.Overrides = e.settings().override.overrides()
+	in.GroupTexts = e.settings().groups.texts()
 	e.registry.fill(&in)
 	if prev == nil && e.base != nil { // the state on disk was to answer first: see answerFromState
 		base := in
@@ -89,6 +90,7 @@ func (e *Engine) publish(p *Publication, took time.Duration) {
 			e.probing.CompareAndSwap(nil, &began)
 		}
 	}
+	s.groups.want(snap.GroupAliases())
 	e.failing.compiled(snap)
 	e.tellWriters(was, p)
 	e.conflictEvents(before, snap)

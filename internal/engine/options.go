@@ -38,6 +38,8 @@ type Options struct {
 	// Group is that of the main cluster (rule 9.5); "" for none. Groups are those of the clusters of Sources, by name.
 	Group  string
 	Groups map[string]string
+	// Resolvers, with ports, resolve the CNAMEs that name active groups; none for the system's.
+	Resolvers []string
 	// Pools says where the clusters of Manifests and Sources pool, by name; without an entry, everywhere.
 	Pools map[string]api.Pools
 	// Selection says which objects are read; its Pools are each cluster's own.
@@ -87,6 +89,24 @@ type Cluster struct {
 	Pools        api.Pools
 	Group        string // rule 9.5; "" for none
 	WriteBackOff bool   // nothing is written to it
+}
+
+// GroupOf returns the group that the Corefile gives a cluster, by its name; "" for none.
+func (o *Options) GroupOf(cluster string) string {
+	for _, c := range o.Clusters {
+		if c.Name == cluster {
+			return c.Group
+		}
+	}
+	for _, m := range o.Manifests {
+		if m.Cluster == cluster {
+			return m.Group
+		}
+	}
+	if cluster == LocalCluster {
+		return o.Group
+	}
+	return o.Groups[cluster]
 }
 
 // Key is the cluster line's key for Options.At.

@@ -29,8 +29,9 @@ type settings struct {
 	prober    *health.Prober // nil if the Corefile turns that off
 	probing   []any          // the inputs of prober
 	override  *overrideFile  // nil if the Corefile names none
-	state     *stateWriter   // nil if the Corefile has no state
-	parts     Parts          // further running parts
+	groups    *groupTexts
+	state     *stateWriter // nil if the Corefile has no state
+	parts     Parts        // further running parts
 }
 
 // Parts are functions that run until the next settings come in force, by what they belong to: those that are in these too go on.
@@ -168,6 +169,9 @@ func (e *Engine) runParts(s *settings) {
 	if s.override != nil {
 		parts[s.override] = s.override.watch
 	}
+	if s.groups != nil {
+		parts[s.groups] = s.groups.run
+	}
 	if s.state != nil {
 		parts[s.state] = s.state.run
 	}
@@ -219,6 +223,9 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 		if s.override, err = openOverrides(cfg.Override, e.log, e.wake.ring); err != nil {
 			return nil, cfg.At("override").Errorf("override: %w", err)
 		}
+	}
+	if s.groups = was.groups; s.groups == nil || !slices.Equal(s.groups.servers, cfg.Resolvers) {
+		s.groups = newGroupTexts(cfg.Resolvers, e.wake.ring)
 	}
 	if s.state, err = e.openState(cfg); err != nil {
 		return nil, err

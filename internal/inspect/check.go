@@ -43,6 +43,7 @@ const (
 	ReasonUnreachableGeo = "UnreachableGeo" // no network of the databases has the code
 	ReasonNoGeoDatabase  = "NoGeoDatabase"  // nothing locates clients
 	ReasonAllDrained     = "AllDrained"     // all members of a name are drained, so that draining has no effect
+	ReasonGroups         = "ActiveGroups"   // a zone's active groups cannot be read, or no cluster has one (rule 9.5)
 	ReasonFailsClosed    = "FailsClosed"    // clients get no address, as all their members are down (rule 9.3)
 	ReasonFailsOpen      = "FailsOpen"      // clients get members that are down, as they have no other
 	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
@@ -70,6 +71,7 @@ func (v *View) Check(with Setup) []Finding {
 			c.name(&n, told)
 		}
 	}
+	c.groups()
 	c.objects(troubles)
 	c.unlabelled()
 	c.unlocated()
@@ -92,6 +94,15 @@ type checker struct {
 	// empty are the objects whose hosts are all reported as without an address.
 	empty map[records.Object]bool
 	found []Finding
+}
+
+// groups finds active groups that cannot be read, or that no cluster has.
+func (c *checker) groups() {
+	for _, z := range c.snapshot.Zones() {
+		if g := GroupsOf(c.snapshot, z); g != nil && g.Wrong() {
+			c.add(SeverityWarning, ReasonGroups, nil, trim(z.Origin()), "%s", g.Text())
+		}
+	}
 }
 
 func objectOf(f *Finding) string {

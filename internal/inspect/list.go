@@ -23,6 +23,8 @@ type Zone struct {
 	Held int `json:"held"`
 	// Open reports whether every namespace may publish.
 	Open bool `json:"open,omitempty"`
+	// Groups says which groups of clusters are active; missing if no cluster has one.
+	Groups *Groups `json:"groups,omitempty"`
 }
 
 // Zones returns the zones, sorted by name.
@@ -35,7 +37,7 @@ func (v *View) Zones() []Zone {
 	for _, z := range v.Snapshot.Zones() {
 		all = append(all, Zone{
 			Name: trim(z.Origin()), Serial: z.Serial(), Names: z.Listed, Conflicts: z.Conflicts,
-			Held: v.Held[z.Origin()], Open: open[z.Origin()],
+			Held: v.Held[z.Origin()], Open: open[z.Origin()], Groups: GroupsOf(v.Snapshot, z),
 		})
 	}
 	slices.SortFunc(all, func(a, b Zone) int { return strings.Compare(a.Name, b.Name) })

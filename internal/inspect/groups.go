@@ -1,0 +1,104 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/zone"
+)
+
+// Groups says which groups of clusters are active in a zone (rule 9.5).
+type Groups struct {
+	// Record is the name of the TXT record that names the active ones. Alias is the target of a CNAME there.
+	Record string `json:"record"`
+	Alias  string `json:"alias,omitempty"`
+	// Owner is the object with the record; missing for none. Namespaces are those that may have one, besides the Zone's; "*" is all.
+	Owner      *records.Object `json:"owner,omitempty"`
+	Namespaces []string        `json:"namespaces,omitempty"`
+	// All reports whether there is no such record, so that all are active.
+	All bool `json:"all,omitempty"`
+	// Problem says why the record cannot be read. The last groups that could be read are active.
+	Problem string `json:"problem,omitempty"`
+	// Groups are those of clusters and of the record, by name.
+	Groups []Group `json:"groups"`
+}
+
+// Group is a group of clusters.
+type Group struct {
+	// Name is its name. Active reports whether its clusters' targets are answered.
+	Name   string `json:"name"`
+	Active bool   `json:"active"`
+	// Clusters are its clusters; none for a name in the record alone.
+	Clusters []string `json:"clusters"`
+}
+
+// GroupsOf returns the groups of a zone; nil if no cluster has a group.
+func GroupsOf(s *records.Snapshot, z *zone.Zone) *Groups {
+	clusters := make(map[string][]string)
+	for _, c := range s.Objects().Clusters {
+		if c.Group != "" {
+			clusters[c.Group] = append(clusters[c.Group], c.Name)
+		}
+	}
+	if len(clusters) == 0 {
+		return nil
+	}
+	is := s.Activity[z.Origin()]
+	g := &Groups{Record: trim(z.GroupsName()), Alias: trim(is.Alias), All: is.Active == nil, Problem: is.Problem}
+	g.Owner, g.Namespaces = s.GroupsOwner(z), s.Opt.ZoneNamespaces
+	if z.Object != nil {
+		g.Namespaces = []string{z.Object.Namespace()}
+	}
+	if is.Active != nil {
+		for _, name := range is.Active.Names {
+			clusters[name] = append(make([]string, 0, len(clusters[name])), clusters[name]...)
+		}
+	}
+	for name, of := range clusters {
+		g.Groups = append(g.Groups, Group{Name: name, Active: is.Active.Has(name), Clusters: of})
+	}
+	slices.SortFunc(g.Groups, func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
+	return g
+}
+
+// Text says in words which groups are active.
+func (g *Groups) Text() string {
+	if g.All && g.Problem == "" {
+		return "all groups are active, as there is no TXT record " + g.Record
+	}
+	var active, idle, unknown []string
+	for _, group := range g.Groups {
+		switch {
+		case len(group.Clusters) == 0:
+			unknown = append(unknown, group.Name)
+		case group.Active:
+			active = append(active, group.Name)
+		default:
+			idle = append(idle, group.Name+" ("+strings.Join(group.Clusters, ", ")+")")
+		}
+	}
+	list := func(names []string) string {
+		if len(names) == 0 {
+			return "none"
+		}
+		return strings.Join(names, ", ")
+	}
+	text := "active groups: " + list(active) + "; not active: " + list(idle)
+	if len(unknown) > 0 {
+		text += "; no cluster has the group " + strings.Join(unknown, ", ")
+	}
+	if g.Problem != "" {
+		at := g.Record
+		if g.Alias != "" {
+			at = g.Alias
+		}
+		text += "; these are the last ones: " + at + " cannot be read: " + g.Problem
+	}
+	return text
+}
+
+// Wrong reports whether somebody should look at the groups: their record cannot be read, or names what no cluster has.
+func (g *Groups) Wrong() bool {
+	return g.Problem != "" || slices.ContainsFunc(g.Groups, func(group Group) bool { return len(group.Clusters) == 0 })
+}
