@@ -62,6 +62,8 @@ type Step struct {
 	// Owner has the name's addresses or CNAME. Losers want them too.
 	Owner  *status.Object `json:"owner,omitempty"`
 	Losers []Loser        `json:"losers,omitempty"`
+	// Inactive are the objects whose clusters' group is not active (rule 9.5).
+	Inactive []Loser `json:"inactive,omitempty"`
 	// Sources are the objects of data that are not the owner's.
 	Sources []status.Object `json:"sources,omitempty"`
 	// Answer is simple, chain or flatten. Attributes are those of the host, such as sticky, by their words (rule 9).
@@ -174,7 +176,7 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 	if by := n.Steered.Owner; by != nil {
 		owner := status.OwnerOf(by)
 		at.Owner = &owner
-		at.Losers = s.losers(n.Name)
+		at.Losers, at.Inactive = s.losers(n.Name), s.inactive(by.Host)
 	}
 	if n.Steered.Owner == nil || zone.OfType(n.Static, h.rtype) != nil {
 		rtype := h.rtype
@@ -208,6 +210,25 @@ func (s *Snapshot) losers(name string) (all []Loser) {
 	for _, l := range g.Lost {
 		if l.Contender.Host == name {
 			all = append(all, Loser{status.OwnerOf(l.Contender), l.Problem().Message})
+		}
+	}
+	return all
+}
+
+// inactive returns the objects of a host whose clusters' group is not active, in the order of Contender.Older.
+func (s *Snapshot) inactive(host string) (all []Loser) {
+	if s.Activity == nil {
+		return nil
+	}
+	g, ok := s.NameGroups.Get(endpoint.GroupKey(host))
+	if !ok {
+		return nil
+	}
+	for _, c := range g.Contenders {
+		for _, note := range g.Notes[c] {
+			if note.Reason == pool.ReasonInactive && c.Host == host {
+				all = append(all, Loser{status.OwnerOf(c), strings.TrimPrefix(note.Message, endpoint.TrimDot(host)+": ")})
+			}
 		}
 	}
 	return all

@@ -36,6 +36,8 @@ type Candidate struct {
 	Geo string `json:"geo"`
 	// Weight is the object's; 0 drains.
 	Weight uint64 `json:"weight"`
+	// Priority is its place, the lower first (rule 9.1).
+	Priority uint8 `json:"priority,omitempty"`
 	pool.Outcome
 }
 
@@ -112,7 +114,7 @@ func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
 		m, o := &p.Members[i], d.Of(i)
 		made.Members[i] = Candidate{
 			Member: endpoint.TrimDot(m.ID), Owner: status.ObjectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m),
-			Geo: p.Groups[m.Group].Geo(), Weight: m.Weight, Outcome: o,
+			Geo: p.Groups[m.Group].Geo(), Weight: m.Weight, Priority: m.Priority, Outcome: o,
 		}
 		if o.Verdict == pool.VerdictTaken {
 			made.Class, made.Match = o.Class, o.Match

@@ -28,6 +28,8 @@ type Tree struct {
 	Groups []TreeGroup `json:"groups,omitempty"`
 	// Losers are objects that want the name.
 	Losers []Loser `json:"losersList,omitempty"`
+	// Inactive are those whose clusters' group is not active (rule 9.5).
+	Inactive []Loser `json:"inactive,omitempty"`
 	// Records are other records at the name, without the SOA, with the parent's DS.
 	Records []string `json:"records,omitempty"`
 }
@@ -51,6 +53,8 @@ type TreeMember struct {
 	Owner   status.Object `json:"owner"`
 	Gateway string        `json:"gateway,omitempty"`
 	Weight  uint64        `json:"weight"`
+	// Priority is its place, the lower first (rule 9.1).
+	Priority uint8 `json:"priority,omitempty"`
 	// TTL is that of its addresses or CNAME.
 	TTL uint32 `json:"ttl"`
 	// Check is its health check.
@@ -81,7 +85,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	if n == nil || n.Unserved {
 		return nil, false
 	}
-	t = &Tree{NameState: s.nameState(z, n), Losers: s.losers(host)}
+	t = &Tree{NameState: s.nameState(z, n), Losers: s.losers(host), Inactive: s.inactive(host)}
 	for _, set := range n.Static {
 		t.Records = append(t.Records, texts(set.RRs)...)
 	}
@@ -132,7 +136,7 @@ func (x *explainer) groups(v *pool.View) []TreeGroup {
 	for i := range p.Members {
 		m := &p.Members[i]
 		one := TreeMember{
-			Member: endpoint.TrimDot(m.ID), Owner: status.ObjectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight,
+			Member: endpoint.TrimDot(m.ID), Owner: status.ObjectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m), Weight: m.Weight, Priority: m.Priority,
 			TTL: m.TTL(), Check: pool.CheckText(m.Of.Check), Class: m.Class().Shown(m.Unchecked()), Sets: []TreeSet{},
 		}
 		for j := range m.Len() {

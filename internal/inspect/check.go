@@ -44,6 +44,7 @@ const (
 	ReasonNoGeoDatabase  = "NoGeoDatabase"  // nothing locates clients
 	ReasonAllDrained     = "AllDrained"     // all members of a name are drained, so that draining has no effect
 	ReasonGroups         = "ActiveGroups"   // a zone's active groups cannot be read, or no cluster has one (rule 9.5)
+	ReasonStandby        = "Standby"        // a member never serves, as one of a lower priority is never down (rule 9.1)
 	ReasonFailsClosed    = "FailsClosed"    // clients get no address, as all their members are down (rule 9.3)
 	ReasonFailsOpen      = "FailsOpen"      // clients get members that are down, as they have no other
 	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
@@ -196,6 +197,7 @@ func (c *checker) name(n *records.NameState, told map[records.Object]bool) {
 	}
 	if len(t.Groups) > 0 {
 		c.members(t)
+		c.standbys(t)
 	} else if len(t.Addrs) == 1 && !isAddress(t.Addrs[0].Address) {
 		c.alias(n)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
@@ -136,6 +137,29 @@ func (c *checker) health(t *records.Tree) {
 	if len(denied) > 0 {
 		c.warn(&t.NameState, ReasonNotChecked, "the server does not check %s, which counts as up: probe-deny or the default "+
 			"denies it, and probe-allow does not allow it", someOf(denied))
+	}
+}
+
+// standbys finds members that never serve: one of a lower priority that goes first is not checked, and so is never down (rule 9.1).
+func (c *checker) standbys(t *records.Tree) {
+	lowest := make(map[string]*records.TreeMember) // the first unchecked one, by geo; by "" with order: priority
+	key := func(g *records.TreeGroup) string {
+		if t.Attributes[api.Order.String()] == "priority" {
+			return ""
+		}
+		return g.Geo
+	}
+	for g, m := range membersOf(t) {
+		checked := slices.ContainsFunc(m.Addresses, func(a records.AddressState) bool { return len(a.Checks) > 0 || a.Word != "" })
+		if is := lowest[key(g)]; m.Weight > 0 && !checked && (is == nil || m.Priority < is.Priority) {
+			lowest[key(g)] = m
+		}
+	}
+	for g, m := range membersOf(t) {
+		if first := lowest[key(g)]; first != nil && m.Priority > first.Priority {
+			c.add(SeverityWarning, ReasonStandby, &m.Owner, t.Name, "its priority is %d, and it never serves: %s, of priority %d, goes first and is not "+
+				"checked; give that a healthCheck", m.Priority, ObjectText(first.Owner), first.Priority)
+		}
 	}
 }
 

@@ -108,7 +108,7 @@ func memberChanges(was, is *records.Tree) (all []MemberChange) {
 		if was, is := stateOf(o), stateOf(m); was != is {
 			c.StateBefore, c.StateAfter = was, is
 		}
-		if o.Weight != m.Weight || c.StateBefore != c.StateAfter || len(c.Plus)+len(c.Minus) > 0 {
+		if o.Weight != m.Weight || o.Priority != m.Priority || c.StateBefore != c.StateAfter || len(c.Plus)+len(c.Minus) > 0 {
 			all = append(all, c)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 // verdicts say why a member was not taken, if no details are needed.
 var verdicts = map[pool.Verdict]string{
 	pool.VerdictNotDrawn: "equally good and near, but not drawn",
-	pool.VerdictStandby:  "standby: a member of a lower priority is available",
 	pool.VerdictBounded:  "too far: kuadrant.io/geo-fallback keeps answers closer to the client",
 	pool.VerdictFamily:   "it has no data of this type",
 	pool.VerdictTried:    "its hostname has no such data here",
@@ -33,6 +32,8 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 			return "taken: drawn by weight"
 		}
 		return "taken"
+	case pool.VerdictStandby:
+		return standbyText(c, of)
 	case pool.VerdictFarther:
 		return "another member is closer: " + MatchText(of.Match)
 	case pool.VerdictWorse:
@@ -41,6 +42,17 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 		return "the name asked for is that of " + of.Group
 	}
 	return cmp.Or(verdicts[c.Verdict], string(c.Verdict))
+}
+
+// standbyText says why a member does not serve though nothing is wrong with it (rule 9.1).
+func standbyText(c *records.Candidate, of *records.Choice) string {
+	text := fmt.Sprintf("priority %d: standby, ", c.Priority)
+	for i := range of.Members {
+		if m := &of.Members[i]; m.Verdict == pool.VerdictTaken {
+			return fmt.Sprintf("%sa member of priority %d is %s", text, m.Priority, ClassText(cmp.Or(m.Class, pool.Unchecked)))
+		}
+	}
+	return text + "a member of a lower priority goes first"
 }
 
 // failsOpen reports whether a member is taken although it is down.
@@ -189,6 +201,9 @@ func (t *textWriter) step(s *records.Step) {
 	}
 	for _, l := range s.Losers {
 		t.line("  not of\t%s: %s", ObjectText(l.Object), l.Why)
+	}
+	for _, l := range s.Inactive {
+		t.line("  inactive\t%s: %s", ObjectText(l.Object), l.Why)
 	}
 	for i := range s.Choices {
 		t.choice(&s.Choices[i])

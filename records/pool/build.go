@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -168,7 +169,19 @@ func (b *Builder) noteAttributes(on []*endpoint.Contender) {
 	for _, c := range on[1:] {
 		for x := range c.Attributes.Unlike(&on[0].Attributes) {
 			b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: %s %s, which owns the host, has %s", endpoint.TrimDot(c.Host),
-				x, c.Attributes.Text(x), on[0].Kind, endpoint.InCluster(on[0].By, c.By), on[0].Attributes.Text(x))
+				x, c.Attributes.Text(x), on[0].Kind, endpoint.InCluster(on[0].By, c.By), cmp.Or(on[0].Attributes.Text(x), "none"))
+		}
+	}
+}
+
+// noteWithoutChoice tells contenders of a host without a choice of attributes that only a choice can have.
+func (b *Builder) noteWithoutChoice(on []*endpoint.Contender) {
+	for _, c := range on {
+		for x := range c.Attributes.All() {
+			if x != api.Fail && x != api.MaxAnswers {
+				b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: the host answers with all its addresses; set loadBalancing for a choice",
+					endpoint.TrimDot(c.Host), x, c.Attributes.Text(x))
+			}
 		}
 	}
 }
@@ -179,6 +192,7 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	var hostnames []owned
 	b.noteAttributes(contenders)
 	owner := contenders[0]
+	b.noteWithoutChoice(contenders)
 	contenders = b.standing(contenders)
 	b.expansion.room = b.expansion.room[:0]
 	for _, c := range contenders {

@@ -279,7 +279,26 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	for i := range ways {
 		p.Members = append(p.Members, x.member(c.name, &ways[i], x.places.list[i].group, flat, other, checked))
 	}
+	x.noteLoneStandbys(p, ways)
 	p.seal(other)
+}
+
+// noteLoneStandbys tells the objects of members whose priority has no effect, because all of their geo group have it (rule 9.1).
+func (x *expansion) noteLoneStandbys(p *Pool, ways []path) {
+	for i := range p.Members {
+		m := &p.Members[i]
+		if m.Priority == 0 || slices.ContainsFunc(p.Members, func(o Member) bool {
+			return o.Priority != m.Priority && (o.Group == m.Group || p.Attributes.Of(api.Order) == api.OrderPriority)
+		}) {
+			continue
+		}
+		all := "all members have it"
+		if len(p.Groups) > 1 && p.Attributes.Of(api.Order) != api.OrderPriority {
+			all = "all members of geo " + p.Groups[m.Group].Geo() + " have it; annotate the host's owner with kuadrant.io/order: priority, " +
+				"and priority goes before geography"
+		}
+		x.b.note(ways[i].contender, endpoint.ReasonAnnotation, "%s: priority %d has no effect: %s", endpoint.TrimDot(x.host), m.Priority, all)
+	}
 }
 
 // noteGeo adds a note to a contender whose geo code matches no client; "" is none (rule 3.2).

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -81,7 +82,10 @@ func (b *Builder) fold(name string, list []owned) []owned {
 // lost; its Gateway still counts.
 func (b *Builder) yield(name string, f owned, o *owned) {
 	beside := f.Target == o.Target && len(f.Addrs)+len(o.Addrs) == 0 && f.Geo == o.Geo
-	const conflict = "%s: the set identifier %q belongs to %s %s"
+	conflict := "%s: the set identifier %q belongs to %s %s"
+	if f.Priority() != o.Priority() {
+		conflict += fmt.Sprintf(", where its priority is %d", o.Priority())
+	}
 	switch owner := endpoint.InCluster(o.contender.By, f.contender.By); {
 	case f.SetID != "" && !f.Same(o.Endpoint) && beside:
 		b.note(f.contender, endpoint.ReasonConflicted, conflict, endpoint.TrimDot(name), f.SetID, o.contender.Kind, owner)
