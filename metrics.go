@@ -286,11 +286,11 @@ func (g samples) snapshot(snap *records.Snapshot, held []engine.HeldZone, now ti
 		g.set(zoneSerial, float64(z.Serial()), z.Origin())
 		g.set(serialPending, pending(z, now), z.Origin())
 		g.set(conflicts, float64(z.Conflicts), z.Origin())
-		if is, named := snap.Activity[z.Origin()]; named {
-			g.set(groupsUnread, number(is.Problem != ""), z.Origin())
-			for _, group := range inspect.GroupsOf(snap, z).Groups {
-				g.set(groupActive, number(group.Active), z.Origin(), group.Name)
-			}
+	}
+	for origin, groups := range inspect.NamedGroups(snap) {
+		g.set(groupsUnread, number(groups.Problem != ""), origin)
+		for _, group := range groups.Groups {
+			g.set(groupActive, number(group.Active), origin, group.Name)
 		}
 	}
 	g.set(openZones, float64(len(snap.Open())))

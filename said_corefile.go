@@ -8,7 +8,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // Log lines about the Corefile that depend on the objects.
@@ -97,32 +96,22 @@ func (s *said) idle(now *records.Snapshot) {
 // groups logs which groups of clusters are active in a zone, and what is wrong with the record that names them, if that has changed (rule
 // 9.5).
 func (s *said) groups(before, now *records.Snapshot) {
-	text := func(in *records.Snapshot, origin string) string {
-		if in != nil {
-			if i, served := in.Table.Index[origin]; served {
-				if g := inspect.GroupsOf(in, in.Served[i]); g != nil {
-					return g.Text()
-				}
-			}
-		}
-		return ""
-	}
-	var was map[string]status.Activity
-	if before != nil {
-		was = before.Activity
-	}
-	for _, z := range now.Zones() {
-		_, named := now.Activity[z.Origin()]
-		if _, before := was[z.Origin()]; !named && !before {
+	was, is := inspect.NamedGroups(before), inspect.NamedGroups(now)
+	for origin, g := range is {
+		if old := was[origin]; old != nil && old.Text() == g.Text() {
 			continue
 		}
-		is := inspect.GroupsOf(now, z)
-		switch {
-		case is == nil || is.Text() == text(before, z.Origin()):
-		case is.Wrong():
-			s.warn(&s.zones, "zone %q: %s", z.Origin(), is.Text())
-		default:
-			s.tell(&s.zones, "zone %q: %s", z.Origin(), is.Text())
+		if g.Wrong() {
+			s.warn(&s.zones, "zone %q: %s", origin, g.Text())
+		} else {
+			s.tell(&s.zones, "zone %q: %s", origin, g.Text())
+		}
+	}
+	for origin := range was {
+		if i, served := now.Table.Index[origin]; served && is[origin] == nil {
+			if g := inspect.GroupsOf(now, now.Served[i]); g != nil {
+				s.tell(&s.zones, "zone %q: %s", origin, g.Text())
+			}
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	Sticky                      // whether a client keeps its member (rule 9.2)
 	Fail                        // what is answered where everything is down (rule 9.3)
 	MaxAnswers                  // how many addresses an answer has at the most, 0 for all (rule 9.4)
-	numAttributes
+	NumAttributes
 )
 
 // The values of those attributes that are words. 0 is what counts where nothing is said.
@@ -34,7 +34,7 @@ const (
 const AttributePrefix = "kuadrant.io/"
 
 // attributes has the words of all, and of each the words of its values, or the lowest and the highest number.
-var attributes = [numAttributes]struct {
+var attributes = [NumAttributes]struct {
 	word     string
 	words    []string
 	from, to uint8
@@ -76,7 +76,7 @@ func (x Attribute) value(text string) (value uint8, ok bool) {
 
 // Attributes are the attributes of one host or member. The zero value is what counts where nothing is said.
 type Attributes struct {
-	Values [numAttributes]uint8
+	Values [NumAttributes]uint8
 	Said   uint8 // of which attributes something is said: a bit each
 }
 
@@ -107,7 +107,7 @@ func (a Attributes) Host() Attributes { return a.only(^uint8(1 << Priority)) }
 
 func (a Attributes) only(said uint8) Attributes {
 	a.Said &= said
-	for x := range numAttributes {
+	for x := range NumAttributes {
 		if !a.Says(x) {
 			a.Values[x] = 0
 		}
@@ -130,7 +130,7 @@ func (a Attributes) Texts() map[string]string {
 // All yields the attributes of which a says something.
 func (a Attributes) All() iter.Seq[Attribute] {
 	return func(yield func(Attribute) bool) {
-		for x := range numAttributes {
+		for x := range NumAttributes {
 			if a.Says(x) && !yield(x) {
 				return
 			}
@@ -164,7 +164,7 @@ func AttributesOf(annotations map[string]string, wrong func(annotation, value, k
 	if len(annotations) == 0 {
 		return a // by far the most
 	}
-	for x := range numAttributes {
+	for x := range NumAttributes {
 		annotation := AttributePrefix + x.String()
 		text, set := annotations[annotation]
 		if value, ok := x.value(text); ok {

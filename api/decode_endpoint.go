@@ -100,7 +100,7 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 		r.faults.add(r.path() + wrong + "; ignoring the endpoint")
 		return e, false
 	}
-	for x := range numAttributes {
+	for x := range NumAttributes {
 		if wrong := p.attributes[x].attribute(x, &e.Attributes); wrong != "" {
 			r.faults.add(r.path() + wrong)
 		}
@@ -162,13 +162,13 @@ type property struct {
 // properties are those entries that are read.
 type properties struct {
 	weight, aws, geo property
-	attributes       [numAttributes]property
+	attributes       [NumAttributes]property
 }
 
 // propertiesRead names them.
 var propertiesRead = func() string {
 	names := []string{PropertyWeight, propertyAWS, PropertyGeo}
-	for x := range numAttributes {
+	for x := range NumAttributes {
 		names = append(names, x.String())
 	}
 	last := len(names) - 1
@@ -187,7 +187,7 @@ func (p *properties) of(name string) *property {
 	case PropertyGeo:
 		return &p.geo
 	}
-	for x := range numAttributes {
+	for x := range NumAttributes {
 		if name == x.String() {
 			return &p.attributes[x]
 		}

@@ -12,6 +12,7 @@
 //	options.go       names of package endpoint for what the Corefile says
 //	names.go         names of the rooms below for what callers need
 //	groups.go        contenders → names, group by group
+//	activity.go      TXT records → which groups of clusters are active, and the hosts that this changes   rule 9.5
 //	structure.go     what has everything compiled from nothing, and what goes on meanwhile
 //	changes.go       what changed → the Gateways and hosts that it concerns
 //

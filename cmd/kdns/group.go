@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
 )
@@ -190,8 +189,8 @@ func groupsRecord(z *inspect.Zone, active *api.ActiveGroups, namespace string) (
 	text := fmt.Sprintf("%q", active.String())
 	name := "active-groups-" + strings.ReplaceAll(z.Name, ".", "-")
 	for _, group := range g.Groups {
-		if slices.Contains(group.Clusters, engine.LocalCluster) {
-			cluster = engine.LocalCluster
+		if slices.Contains(group.Clusters, defaultCluster) {
+			cluster = defaultCluster
 		} else if len(group.Clusters) > 0 {
 			cluster = cmp.Or(cluster, group.Clusters[0])
 		}

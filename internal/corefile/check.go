@@ -30,6 +30,9 @@ func Check(o *engine.Options) error {
 			return at.Errorf("%s: not allowed with manifests: nothing is written back to files", property)
 		}
 	}
+	if at := o.At("group"); at != "" && len(o.Manifests) > 0 {
+		return at.Errorf("group: manifests have no main cluster: write it in the block of a line manifests")
+	}
 	return checkPublish(o)
 }
 

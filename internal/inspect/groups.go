@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
 // Groups says which groups of clusters are active in a zone (rule 9.5).
@@ -34,7 +33,7 @@ type Group struct {
 }
 
 // GroupsOf returns the groups of a zone; nil if no cluster has a group.
-func GroupsOf(s *records.Snapshot, z *zone.Zone) *Groups {
+func GroupsOf(s *records.Snapshot, z *records.Zone) *Groups {
 	clusters := make(map[string][]string)
 	for _, c := range s.Objects().Clusters {
 		if c.Group != "" {
@@ -60,6 +59,18 @@ func GroupsOf(s *records.Snapshot, z *zone.Zone) *Groups {
 	}
 	slices.SortFunc(g.Groups, func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
 	return g
+}
+
+// NamedGroups returns the groups of the zones that name active ones, by origin with a final dot. s may be nil.
+func NamedGroups(s *records.Snapshot) map[string]*Groups {
+	if s == nil || s.Activity == nil {
+		return nil
+	}
+	all := make(map[string]*Groups, len(s.Activity))
+	for origin := range s.Activity {
+		all[origin] = GroupsOf(s, s.Served[s.Table.Index[origin]])
+	}
+	return all
 }
 
 // Text says in words which groups are active.

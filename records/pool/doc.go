@@ -4,6 +4,7 @@
 // From endpoints to a choice, by a Builder:
 //
 //	build.go     owners → names with their data   rules 1.5, 1.7, 2.2 and 2.8
+//	groups.go    owners → those in clusters of active groups   rule 9.5
 //	owned.go     endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
 //	ways.go      endpoints → the ways from each name to addresses   rule 6.10
 //	expand.go    ways → the names and members of a host   rules 2.3, 2.4 and 6.10
@@ -26,6 +27,8 @@
 //	order.go     the steps of the choice, each a strategy   rule 4.6
 //	geo.go       how near a group is   rule 3
 //	weight.go    the draw   rule 4.6
+//	sticky.go    the draw that a client's network keeps   rule 9.2
+//	window.go    some of many addresses   rule 9.4
 //	transfer.go  what a secondary gets   rule 7.5
 //	trail.go     how the choice came about, for Explain
 package pool

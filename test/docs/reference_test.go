@@ -15,6 +15,7 @@ import (
 
 	"github.com/coredns/caddy"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
@@ -126,6 +127,9 @@ func TestReferenceWords(t *testing.T) {
 			}
 		}
 	}
+	for x := range api.NumAttributes {
+		inCode[api.AttributePrefix+x.String()] = true
+	}
 	if len(inCode) < 15 {
 		t.Fatalf("found %v", inCode)
 	}
@@ -214,6 +218,10 @@ func TestReferenceDefaults(t *testing.T) {
 var propertyBounds = map[string]struct{ within, beyond []string }{
 	"kubeconfig":         {[]string{"kubeconfig f", "kubeconfig f c"}, []string{"kubeconfig", "kubeconfig f c d", "manifests DIR\nkubeconfig f"}},
 	"cluster":            {[]string{"cluster a f", "cluster a.b-1 f c", "cluster a f\ncluster b f"}, []string{"cluster a", "cluster local f", "cluster A f", "cluster " + strings.Repeat("a", 254) + " f", "manifests DIR\ncluster a f"}},
+	"cluster.group":      {[]string{"cluster a f {\ngroup B_c.1-\n}"}, []string{"cluster a f {\ngroup\n}", "cluster a f {\ngroup a&&b\n}"}},
+	"manifests.group":    {[]string{"manifests DIR {\ngroup " + strings.Repeat("a", 63) + "\n}"}, []string{"manifests DIR {\ngroup " + strings.Repeat("a", 64) + "\n}"}},
+	"group":              {[]string{"group a"}, []string{"group", "group a b", "group a;b", "manifests DIR\ngroup a"}},
+	"resolver":           {[]string{"resolver 192.0.2.1 [2001:db8::1]:5353"}, []string{"resolver", "resolver ns.example.com", "resolver 192.0.2.1:0x"}},
 	"cluster.namespaces": {[]string{"cluster a f {\nnamespaces b c\n}"}, []string{"cluster a f {\nnamespaces\n}", "cluster a f {\nnamespaces B\n}"}},
 	"cluster.write-back": {[]string{"cluster a f {\nwrite-back off\n}"}, []string{"cluster a f {\nwrite-back status\n}"}},
 	"manifests": {[]string{"manifests DIR", "manifests DIR a\nmanifests DIR b"}, []string{

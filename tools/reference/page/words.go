@@ -8,7 +8,12 @@ type Word struct{ Name, Is, What, More string }
 
 var Words = []Word{
 	{"kuadrant.io/health-override", "annotation of Gateways, DNSPolicies", "`up`, `down` or `drain`, before checks", "[health.md](health.md#manual-overrides)"},
-	{"kuadrant.io/geo-fallback", "annotation of DNSPolicies", "`any` (default), `default` or `none`: how far answers leave the client's geography", "[rule 4.6](rules.md#4-health)"},
+	{"kuadrant.io/priority", "annotation of DNSPolicies", "`0` (default) to `255`, the lower first", "[steering.md](steering.md)"},
+	{"kuadrant.io/order", "annotation of DNSPolicies", "`geo` (default) or `priority`: what goes first", "[steering.md](steering.md)"},
+	{"kuadrant.io/geo-fallback", "annotation of DNSPolicies", "`any` (default), `default` or `none`: how far answers leave the client's geography", "[steering.md](steering.md)"},
+	{"kuadrant.io/sticky", "annotation of DNSPolicies", "`client`: a client network keeps its member", "[steering.md](steering.md)"},
+	{"kuadrant.io/fail", "annotation of DNSPolicies", "`open` (default) or `closed`: what is answered when all are down", "[steering.md](steering.md)"},
+	{"kuadrant.io/max-answers", "annotation of DNSPolicies", "`1` to `32` addresses in an answer", "[steering.md](steering.md)"},
 	{"kuadrant.io/lb-attribute-geo-code", "label of Gateways", "the geo code, if the policy has none", "[rule 2.5](rules.md#2-strategies)"},
 	{"kuadrant.io/lb-attribute-custom-weight", "label of Gateways", "compared with `loadBalancing.weighted.custom[].value`", "[rule 2.5](rules.md#2-strategies)"},
 	{"clusters.kuadrant.io/", "label of Gateways", "`clusters.kuadrant.io/CLUSTER_ATTRIBUTE`: `kuadrant.io/ATTRIBUTE` for one cluster", "[rule 2.5](rules.md#2-strategies)"},
@@ -23,6 +28,7 @@ var Words = []Word{
 	{"kuadrant.io/default-provider", "label of Secrets", "`true`: the provider of policies that name none", "[providers.md](providers.md#references)"},
 	{"kuadrant.io/coredns", "type of Secrets", "a provider for this server", "[providers.md](providers.md#secrets)"},
 	{"kuadrant.io/multicluster-kubeconfig", "label of Secrets", "`true`: the key `kubeconfig` names a cluster to read", "[clusters.md](clusters.md#by-secrets-at-run-time)"},
+	{"kuadrant.io/group", "annotation of such Secrets", "the cluster's group", "[steering.md](steering.md#groups-of-clusters)"},
 	{"kuadrant.io/namespaces", "annotation of such Secrets", "where the cluster pools, or `*`", "[clusters.md](clusters.md#what-it-may-do)"},
 }
 
