@@ -68,6 +68,7 @@ func (o *overview) alarmsOf(now time.Time) {
 	o.clusterAlarm()
 	o.heldAlarm(now)
 	o.targetAlarm()
+	o.groupsAlarm()
 	if s.Overdue > lateChecks {
 		o.add(1, alarm{
 			Head: "Checks are late", Since: now.Add(-time.Duration(s.Overdue * float64(time.Second))), Runbook: "kuadrantprobesoverdue",
@@ -244,7 +245,19 @@ func (o *overview) heldAlarm(now time.Time) {
 	o.add(len(held), a)
 }
 
-// targetAlarm lists targets that are down or not decided.
+// groupsAlarm says in which zones the active groups cannot be read, or no cluster has one.
+func (o *overview) groupsAlarm() {
+	wrong := slices.DeleteFunc(slices.Clone(o.Zones), func(z inspect.Zone) bool { return z.Groups == nil || !z.Groups.Wrong() })
+	o.add(len(wrong), alarm{
+		Head: "Active groups to look at in " + plural(len(wrong), "zone"), Command: o.kdns("group", "list"),
+		Why: "The TXT record that names a zone's active groups cannot be read, or names a group that no cluster has.",
+		Items: items(wrong, func(z inspect.Zone) alarmItem {
+			return alarmItem{Text: z.Name, Link: pathOf("/name", "name", z.Groups.Record), More: z.Groups.Text()}
+		}),
+	})
+}
+
+// targetAlarm says which targets are down, or not decided.
 func (o *overview) targetAlarm() {
 	if o.Targets == nil {
 		return

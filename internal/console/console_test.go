@@ -58,7 +58,7 @@ func (s *someServer) Preview(p PreviewRequest) (*inspect.Preview, error) {
 // serverOf returns a server of example.com with objects of cluster c in the short form of recordstest.
 func serverOf(t testing.TB, lines ...string) *someServer {
 	t.Helper()
-	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
+	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}, ZoneNamespaces: []string{"n"}}
 	w := recordstest.New(t, opt, append([]string{"cluster c"}, lines...)...)
 	return &someServer{view: inspect.View{Snapshot: records.Compile(nil, w.Objects(), opt, w.Now)}}
 }
@@ -102,7 +102,30 @@ func ask(h http.Handler, method, target string, body io.Reader, header ...string
 	return w
 }
 
-// TestPages requests every page and every API path and checks for its main content.
+// TestGroupsPages: which groups are active is on the first page, and an inactive one on those of its names.
+func TestGroupsPages(t *testing.T) {
+	s := serverOf(t, `
+gateway n/a host=a.example.com addr=192.0.2.1
+policy n/a
+record n/groups kuadrant-active-groups.example.com. TXT "version=1;groups=green&&gone"
+cluster c group=blue
+cluster d group=green
+gateway n/a host=a.example.com addr=192.0.2.2
+policy n/a`)
+	h := New(Options{Source: s})
+	const inactive = "group blue of cluster c is not active: its targets are not answered"
+	for path, want := range map[string]string{
+		"/":                           "active groups: green; not active: blue (c); no cluster has the group gone",
+		"/name?name=a.example.com":    inactive,
+		"/explain?name=a.example.com": inactive,
+	} {
+		if page := ask(h, http.MethodGet, path, nil).Body.String(); !strings.Contains(page, want) {
+			t.Errorf("%s lacks %q:\n%s", path, want, page)
+		}
+	}
+}
+
+// TestPages asks for every page and every path of the API, and finds what each is there for.
 func TestPages(t *testing.T) {
 	s := newServer(t)
 	for path, wants := range map[string][]string{

@@ -81,7 +81,7 @@ func (c *console) survey(o *overview, v inspect.View) (err error) {
 // noteworthy ranks a zone by how much there is to say about it; higher is more.
 func noteworthy(z *inspect.Zone) int {
 	switch {
-	case z.Held > 0:
+	case z.Held > 0 || z.Groups != nil && z.Groups.Wrong():
 		return 3
 	case z.Conflicts > 0:
 		return 2
