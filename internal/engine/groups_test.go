@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"reflect"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"github.com/coredns-kuadrant/kuadrant/api"
+)
+
+// TestGroupTexts: the TXT records behind CNAMEs are asked of the resolvers in turn, and what has changed is reported.
+func TestGroupTexts(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text atomic.Pointer[string]
+	server := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		r := new(dns.Msg).SetReply(q)
+		if s := text.Load(); s != nil && q.Question[0].Name == "groups.example." {
+			r.Answer = []dns.RR{&dns.TXT{Hdr: dns.RR_Header{Name: "groups.example.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, Txt: []string{"version=1;", *s}}}
+		} else {
+			r.Rcode = dns.RcodeNameError
+		}
+		_ = w.WriteMsg(r)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	closed, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := closed.LocalAddr().String()
+	_ = closed.Close()
+	changed := make(chan struct{}, 1)
+	g := newGroupTexts([]string{nobody, conn.LocalAddr().String()}, func() { changed <- struct{}{} })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { g.run(ctx); close(ended) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	blue := "groups=blue"
+	for _, step := range []struct {
+		text   *string
+		wanted []string
+		known  map[string]api.GroupText
+	}{
+		{nil, []string{"groups.example."}, map[string]api.GroupText{"groups.example.": {Err: "it has no TXT record"}}},
+		{&blue, []string{"groups.example.", "other.example."}, map[string]api.GroupText{
+			"groups.example.": {Texts: []string{"version=1;groups=blue"}}, "other.example.": {Err: "it has no TXT record"},
+		}},
+		{&blue, nil, map[string]api.GroupText{}},
+	} {
+		text.Store(step.text)
+		g.want(step.wanted)
+		for !reflect.DeepEqual(g.texts(), step.known) {
+			select {
+			case <-changed:
+			case <-time.After(time.Minute):
+				t.Fatalf("known %v, want %v", g.texts(), step.known)
+			}
+		}
+	}
+}
