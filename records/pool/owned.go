@@ -73,6 +73,11 @@ func (b *Builder) fold(name string, list []owned) []owned {
 		// The older one is the default, and this one is among all others (rule 5.6).
 		plain := *f.Endpoint
 		plain.Geo = ""
+		f.Endpoint = &plain
+		if i := slices.IndexFunc(kept, func(o owned) bool { return o.SetID == plain.SetID && o.Geo == "" && o.Target == plain.Target }); i >= 0 {
+			b.yield(name, f.owned, &kept[i])
+			continue
+		}
 		kept = append(kept, owned{Endpoint: &plain, contender: f.contender})
 	}
 	return kept
