@@ -75,18 +75,24 @@ var matches = [...]Match{
 }
 
 // limit returns how far the farthest group is that the fallback permits: the client's own geography, or its substitute if that has no
-// candidate, whatever their health. A member that is forced down is no candidate: it never answers while another can.
+// candidate, whatever their health. A member that is forced down never answers while another can: unless the host fails closed
+// (rule 9.3), it counts only if all candidates are like that.
 func (p *Pool) limit(a *Ask, only int32) uint8 {
-	nearest, bound := nearOther, p.Attributes.Of(api.Fallback)
+	const aside = 1 << 7 // behind all that are not aside
+	nearest, bound := nearOther|aside, p.Attributes.Of(api.Fallback)
 	if bound == api.FallbackAny {
 		return nearOther
 	}
 	for i := range p.Members {
-		if m := &p.Members[i]; p.candidate(m, i, a, only) && m.Class() != ForcedDown {
-			nearest = min(nearest, p.near(m.Group, a.At))
+		if m := &p.Members[i]; p.candidate(m, i, a, only) {
+			near := p.near(m.Group, a.At)
+			if m.Class() == ForcedDown && p.Attributes.Of(api.Fail) == api.FailOpen {
+				near |= aside
+			}
+			nearest = min(nearest, near)
 		}
 	}
-	switch {
+	switch nearest &^= aside; {
 	case nearest == nearOther:
 		return nearOther
 	case nearest == nearDefault || bound == api.FallbackDefault:
