@@ -1,10 +1,8 @@
 package records_test
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -20,12 +18,9 @@ import (
 type pooled struct {
 	code   string
 	weight int
-	state  string // up, unknown, down, drain, forced, or "drain and down"
+	state  string // up, unknown, down, drain, or forced
 	v6     bool   // it has no IPv4 address
 }
-
-// pooledAt are the codes of clients in recordstest.Network, the most specific first.
-var pooledAt = map[string][]string{"10.1.0.1": {"", "", "IE", "GEO-EU"}, "10.2.0.1": {"", "US-CA", "US", "GEO-NA"}, "10.3.0.1": {"", "", "", "GEO-AS"}, "10.4.0.1": {"AS64500"}, "192.0.2.1": nil}
 
 // poolOf returns the world of one host.
 func poolOf(t *testing.T, bound, deflt string, members ...pooled) *recordstest.World {
@@ -42,13 +37,12 @@ func poolOf(t *testing.T, bound, deflt string, members ...pooled) *recordstest.W
 		if m.code != "" && m.code == deflt {
 			text.WriteString(" default")
 		}
-		if word, _, _ := strings.Cut(m.state, " "); word == "drain" || word == "forced" {
-			text.WriteString(" override=" + map[string]string{"drain": "drain", "forced": "down"}[word])
+		if word := map[string]string{"drain": "drain", "forced": "down"}[m.state]; word != "" {
+			text.WriteString(" override=" + word)
+		} else {
+			fmt.Fprintf(&found, "find %s %s\n", addr, m.state)
 		}
 		text.WriteString("\n")
-		if state := strings.TrimPrefix(m.state, "drain and "); state == "down" || state == "unknown" || state == "up" {
-			fmt.Fprintf(&found, "find %s %s\n", addr, state)
-		}
 	}
 	opt := recordstest.Zones("example.com.:flatten")
 	w := recordstest.New(t, opt, text.String())
@@ -133,119 +127,6 @@ func TestPickShares(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestPickByRule compares what is answered with rule 4.6 as it is written, for random pools and clients: which members are, and of which class.
-func TestPickByRule(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	one := func(from ...string) string { return from[r.IntN(len(from))] }
-	for range 1500 {
-		codes := []string{"IE", "GEO-EU", "US", "AS64500", "BR", "US-CA"}
-		if r.IntN(6) == 0 {
-			codes = []string{""}
-		}
-		var members []pooled
-		for range 1 + r.IntN(6) {
-			members = append(members, pooled{one(codes...), []int{0, 1, 7}[r.IntN(3)], one("up", "up", "unknown", "down", "drain", "forced", "drain and down"), r.IntN(5) == 0})
-		}
-		bound, deflt := one("any", "default", "none"), one(append(codes, "")...)
-		w := poolOf(t, bound, deflt, members...)
-		for client, at := range pooledAt {
-			want, class := byRule(members, bound, deflt, at)
-			got, gotClass := candidates(w, client) // TestExplainShares says that they are drawn from
-			drawn, drawnClass := chosen(w, client, 4)
-			for i := range drawn {
-				if !slices.Contains(want, i) || drawnClass != class {
-					t.Fatalf("%+v, default %q, bound %s, client %s: %d of class %v is answered, want %v of class %v", members, deflt, bound, client, i, drawnClass, want, class)
-				}
-			}
-			if !slices.Equal(got, want) || len(want) > 0 && gotClass != class.String() {
-				t.Fatalf("%+v, default %q, bound %s, client %s: %v of class %v, want %v of class %v", members, deflt, bound, client, got, gotClass, want, class)
-			}
-		}
-	}
-}
-
-// candidates returns the members that an answer to A may be of, and their class.
-func candidates(w *recordstest.World, client string) (members []int, class string) {
-	q := records.Query{Name: "h.example.com.", Owner: "h.example.com.", Type: dns.TypeA, Locator: recordstest.Network}
-	_ = q.Client.UnmarshalText([]byte(client))
-	var a records.Answer
-	for _, step := range w.Snapshot.Explain(w.Snapshot.Zone(q.Name), &q, &a).Steps {
-		for _, c := range step.Choices {
-			members, class = nil, c.Class
-			for _, m := range c.Members {
-				if m.Share > 0 {
-					var i int
-					_, _ = fmt.Sscanf(m.Gateway, "n/m%d", &i)
-					members = append(members, i)
-				}
-			}
-		}
-	}
-	slices.Sort(members)
-	return members, class
-}
-
-// byRule returns the members that rule 4.6 allows for A, and their class: the best of all in this order: usable, drained or down; then how near,
-// 0 to 3 for one that matches, 4 for the default, 5 for all others; then up before unknown.
-func byRule(members []pooled, bound, deflt string, client []string) (best []int, class pool.Class) {
-	type place struct {
-		usable, near int
-		class        pool.Class
-	}
-	at, nearest := make(map[int]place), 5
-	for i, m := range members {
-		if m.v6 {
-			continue
-		}
-		p := place{near: 5, class: m.class()}
-		switch n := slices.Index(client, m.code); {
-		case n >= 0 && m.code != "":
-			p.near = n
-		case m.code == deflt || m.code == "": // a member without a geography is the default
-			p.near = 4
-		}
-		p.usable = map[pool.Class]int{pool.DrainedUp: 1, pool.DrainedUnknown: 1, pool.WeightedDown: 2, pool.DrainedDown: 3, pool.ForcedDown: 4}[p.class]
-		if at[i] = p; p.class != pool.ForcedDown {
-			nearest = min(nearest, p.near)
-		}
-	}
-	farthest := 3
-	switch {
-	case nearest == 5 || bound == "any":
-		farthest = 5
-	case nearest == 4 || bound == "default":
-		farthest = 4
-	}
-	maps.DeleteFunc(at, func(_ int, p place) bool { return p.near > farthest })
-	if len(at) == 0 {
-		return nil, 0
-	}
-	first := slices.MinFunc(slices.Collect(maps.Values(at)), func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.usable, b.usable), cmp.Compare(a.near, b.near), cmp.Compare(a.class, b.class))
-	})
-	maps.DeleteFunc(at, func(_ int, p place) bool { return p != first })
-	return slices.Sorted(maps.Keys(at)), first.class
-}
-
-// class is how good a member is.
-func (m *pooled) class() pool.Class {
-	switch drained := m.weight == 0; {
-	case m.state == "forced":
-		return pool.ForcedDown
-	case m.state == "drain and down" || m.state == "down" && drained:
-		return pool.DrainedDown
-	case m.state == "down":
-		return pool.WeightedDown
-	case m.state == "unknown" && drained:
-		return pool.DrainedUnknown
-	case m.state == "drain" || drained:
-		return pool.DrainedUp
-	case m.state == "unknown":
-		return pool.WeightedUnknown
-	}
-	return pool.WeightedUp
 }
 
 // TestMemberOfManyAddresses: a member is up while at least half of its addresses are, and unknown at best where all of one family are down
