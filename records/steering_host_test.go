@@ -34,6 +34,9 @@ type steered struct {
 	bound string // geo-fallback
 	most  int    // max-answers; 0 for all
 	sites []site
+	// groups are those of both clusters, "" for none, and active says which are active, "" for all.
+	groups [2]string
+	active string
 	// leaves are the sites by their names in the chain.
 	leaves map[string]int
 	// states are those that checks find at first.
@@ -64,6 +67,9 @@ func randomSteered(r *rand.Rand) *steered {
 	}
 	if r.IntN(2) == 0 {
 		h.most = 1 + r.IntN(3)
+	}
+	if r.IntN(3) == 0 {
+		h.groups, h.active = [2]string{one("", "blue"), one("blue", "green")}, one(activeGroups...)
 	}
 	codes := [][]string{
 		{""}, {"IE", "IE", "US"}, {"IE", "GEO-EU", "US", "AS64500", "BR", "US-CA"}, {"IE", "GEO-EU", "US", "GEO-AS", "UK", ""},
@@ -110,6 +116,35 @@ func chosenWords(all map[string]bool) (words string) {
 // address returns an address of a site, by family.
 func address(i, family, j int) string {
 	return fmt.Sprintf([...]string{"192.0.2.%d", "2001:db8::%d"}[family], 10*i+j+1)
+}
+
+// activeGroups are values of steered.active.
+var activeGroups = []string{"", "blue", "green", "red", "blue&&green"}
+
+// records returns the record of active groups.
+func (h *steered) records() string {
+	if h.active == "" {
+		return "delete dnsrecord dns/groups\n"
+	}
+	const name = "kuadrant-active-groups.example.com"
+	return fmt.Sprintf("dnsrecord dns/groups root=%s served=example.com\n    %s TXT \"version=1;groups=%s\" ttl=60\n", name, name, h.active)
+}
+
+// live returns the sites that are not withdrawn: those of active groups and of none, or all if there are no such (rule 9.5).
+func (h *steered) live() (all []int) {
+	active := strings.Split(h.active, "&&")
+	for i := range h.sites {
+		if group := h.groups[i%2]; h.active == "" || group == "" || slices.Contains(active, group) {
+			all = append(all, i)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	for i := range h.sites {
+		all = append(all, i)
+	}
+	return all
 }
 
 // place returns the cluster of a site, and the name of its objects there: two clusters may have one name each.
@@ -159,14 +194,20 @@ func (h *steered) found(i int) (text string) {
 
 // String is the host as a scenario.
 func (h *steered) String() string {
-	text := "-- corefile --\nkuadrant example.com\n"
-	if h.flat {
-		text = "-- corefile --\nkuadrant example.com {\n    answer flatten\n}\n"
+	answer := map[bool]string{true: "flatten", false: "chain"}[h.flat]
+	text := fmt.Sprintf("-- corefile --\nkuadrant example.com {\n    answer %s\n    zone-namespaces dns\n}\n-- groups --\n", answer)
+	for i, group := range h.groups {
+		if group != "" {
+			text += fmt.Sprintf("c%d %s\n", i+1, group)
+		}
 	}
 	text += "-- nets --\n10.1.0.0/16 IE\n10.2.0.0/16 US-CA\n10.3.0.0/16 GEO-AS\n10.4.0.0/16 AS64500\n"
 	for i := range h.sites {
 		cluster, name := h.place(i)
 		text += fmt.Sprintf("-- %s/%s --\n%s", cluster, name, h.objects(i))
+	}
+	if h.active != "" {
+		text += "-- c1/active --\n" + h.records()
 	}
 	text += "-- world --\n"
 	for i := range h.sites {
@@ -232,8 +273,8 @@ func (h *steered) near(i int, client []string) int {
 	if n := slices.Index(client, h.sites[i].code); n >= 0 && h.sites[i].code != "" {
 		return n
 	}
-	for _, s := range h.sites {
-		if s.deflt && s.code != "UK" || s.code == "" {
+	for _, of := range h.live() {
+		if s := &h.sites[of]; s.deflt && s.code != "UK" || s.code == "" {
 			if s.code == h.sites[i].code {
 				return 4
 			}
@@ -267,7 +308,7 @@ func (q posed) String() string {
 
 var steeredTypes = [...]uint16{dns.TypeA, dns.TypeAAAA}
 
-// permits returns what may be answered (rules 4.6, 9.1 and 9.3).
+// permits returns what may be answered (rules 4.6, 9.1, 9.3 and 9.5).
 func (h *steered) permits(q posed) (p permitted) {
 	client, candidates, usable := from[q.network], []int(nil), false
 	is := func(classes ...pool.Class) func(i int) bool {
@@ -275,7 +316,7 @@ func (h *steered) permits(q posed) (p permitted) {
 	}
 	down, forced := is(pool.WeightedDown, pool.DrainedDown, pool.ForcedDown), is(pool.ForcedDown)
 	use := is(pool.WeightedUp, pool.WeightedUnknown)
-	for i := range h.sites {
+	for _, i := range h.live() {
 		if h.flat && q.name == steeredName && len(h.sites[i].states[q.family]) == 0 || q.group && h.sites[i].code != q.code {
 			continue
 		}

@@ -161,13 +161,15 @@ func (h *steered) change(t *testing.T, r *rand.Rand, w *recordstest.World) {
 	i := r.IntN(len(h.sites))
 	s, f := &h.sites[i], r.IntN(2)
 	cluster, _ := h.place(i)
-	switch n := r.IntN(6); {
+	switch n := r.IntN(7); {
 	case n == 0:
 		s.weight = r.IntN(5)
 	case n == 1:
 		s.priority = r.IntN(2)
 	case n == 2:
 		s.override = []string{"", "down", "drain"}[r.IntN(3)]
+	case n == 3:
+		h.active = activeGroups[r.IntN(len(activeGroups))]
 	case len(s.states[f]) > 0:
 		for j := range s.states[f] {
 			s.states[f][j] = []string{"up", "unknown", "down"}[r.IntN(3)]
@@ -175,7 +177,7 @@ func (h *steered) change(t *testing.T, r *rand.Rand, w *recordstest.World) {
 		w.Apply(t, h.found(i))
 		return
 	}
-	w.Apply(t, "cluster "+cluster, h.objects(i))
+	w.Apply(t, "cluster "+cluster, h.objects(i), "cluster c1", h.records())
 	w.Snapshot = records.Compile(w.Snapshot, w.Objects(), w.Options, w.Now)
 	w.Whole = w.Snapshot
 }
@@ -183,11 +185,12 @@ func (h *steered) change(t *testing.T, r *rand.Rand, w *recordstest.World) {
 // TestSteeringByOracle compares answers with the rules of steering as they are written, for random hosts and clients, step by step.
 func TestSteeringByOracle(t *testing.T) {
 	all := make(map[bool][]*steered) // by sticky
-	for seed := range recordstest.Seeds(t, 250) {
+	for seed := range recordstest.Seeds(t, 300) {
 		r := rand.New(rand.NewPCG(seed, 46))
 		h := randomSteered(r)
 		opt := recordstest.Zones("example.com." + map[bool]string{true: ":flatten"}[h.flat])
-		w := recordstest.New(t, opt)
+		opt.ZoneNamespaces = []string{"dns"}
+		w := recordstest.New(t, opt, fmt.Sprintf("cluster c2 group=%s\ncluster c1 group=%s\n", h.groups[1], h.groups[0]), h.records())
 		for i := range h.sites {
 			cluster, _ := h.place(i)
 			w.Apply(t, "cluster "+cluster, h.objects(i))
@@ -210,7 +213,8 @@ func TestSteeringByOracle(t *testing.T) {
 				case 0:
 					q.name = "klb." + steeredName
 				case 1:
-					q.group, q.code = true, h.sites[r.IntN(len(h.sites))].code
+					live := h.live()
+					q.group, q.code = true, h.sites[live[r.IntN(len(live))]].code
 					q.name = strings.ToLower(cmp.Or(q.code, "default")) + ".klb." + steeredName
 				}
 				for q.family = range steeredTypes {
