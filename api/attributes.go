@@ -21,6 +21,12 @@ const (
 	Fail                        // what is answered where everything is down (rule 9.3)
 	MaxAnswers                  // how many addresses an answer has at the most, 0 for all (rule 9.4)
 	NumAttributes
+
+	// Those below are a policy's alone: see DNSPolicy.Of.
+
+	Targets      Attribute = iota - 1 // where its addresses come from (rule 9.6)
+	ProbeAddress                      // what its checks go to (rule 9.6)
+	NumWords
 )
 
 // The values of those attributes that are words. 0 is what counts where nothing is said.
@@ -28,23 +34,26 @@ const (
 	OrderGeo, OrderPriority                       = uint8(0), uint8(1)
 	FallbackAny, FallbackDefault, FallbackNone    = uint8(0), uint8(1), uint8(2)
 	StickyNot, StickyClient, FailOpen, FailClosed = uint8(0), uint8(1), uint8(0), uint8(1)
+	TargetsAnnotation, ProbeAddressStatus         = uint8(1), uint8(1)
 )
 
 // AttributePrefix stands before the word of an attribute in an annotation.
 const AttributePrefix = "kuadrant.io/"
 
 // attributes has the words of all, and of each the words of its values, or the lowest and the highest number.
-var attributes = [NumAttributes]struct {
+var attributes = [NumWords]struct {
 	word     string
 	words    []string
 	from, to uint8
 }{
-	Priority:   {word: "priority", to: 255},
-	Order:      {word: "order", words: []string{"geo", "priority"}},
-	Fallback:   {word: "geo-fallback", words: []string{"any", "default", "none"}},
-	Sticky:     {word: "sticky", words: []string{"", "client"}},
-	Fail:       {word: "fail", words: []string{"open", "closed"}},
-	MaxAnswers: {word: "max-answers", from: 1, to: 32},
+	Priority:     {word: "priority", to: 255},
+	Order:        {word: "order", words: []string{"geo", "priority"}},
+	Fallback:     {word: "geo-fallback", words: []string{"any", "default", "none"}},
+	Sticky:       {word: "sticky", words: []string{"", "client"}},
+	Fail:         {word: "fail", words: []string{"open", "closed"}},
+	MaxAnswers:   {word: "max-answers", from: 1, to: 32},
+	Targets:      {word: "targets", words: []string{"", "annotation"}},
+	ProbeAddress: {word: "probe-address", words: []string{"", "status"}},
 }
 
 // String returns the word of the attribute.
@@ -164,14 +173,22 @@ func AttributesOf(annotations map[string]string, wrong func(annotation, value, k
 	if len(annotations) == 0 {
 		return a // by far the most
 	}
-	for x := range NumAttributes {
+	for x := range NumWords {
 		annotation := AttributePrefix + x.String()
 		text, set := annotations[annotation]
 		if value, ok := x.value(text); ok {
-			a.set(x, value)
+			if x < NumAttributes {
+				a.set(x, value)
+			}
 		} else if set && text != "" && wrong != nil {
 			wrong(annotation, text, x.known())
 		}
 	}
 	return a
+}
+
+// Of returns what an annotation of the policy says: a number, or one of the constants above.
+func (p *DNSPolicy) Of(x Attribute) uint8 {
+	value, _ := x.value(p.Annotations[AttributePrefix+x.String()])
+	return value
 }

@@ -86,7 +86,9 @@ func isSubdomain(s string) bool {
 }
 
 // ownAnnotations selects the annotations to keep.
-func ownAnnotations(key []byte) bool { return bytes.HasPrefix(key, []byte("kuadrant.io/")) }
+func ownAnnotations(key []byte) bool {
+	return bytes.HasPrefix(key, []byte(AttributePrefix)) || string(key) == AnnotationTarget || string(key) == AnnotationTargetAlpha
+}
 
 func (r *reader) metadata(m *Meta, id *identity, labels keys) {
 	for field := range r.fields() {

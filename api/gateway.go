@@ -56,6 +56,13 @@ type Address struct {
 	Value string
 }
 
+// The annotations of a Gateway that list what is published in place of its status (rule 9.6), in the form of external-dns: addresses and
+// hostnames with commas between them. The first that lists something counts.
+const (
+	AnnotationTarget      = "external-dns.kubernetes.io/target"
+	AnnotationTargetAlpha = "external-dns.alpha.kubernetes.io/target"
+)
+
 // ConditionStatus is the status of a condition.
 type ConditionStatus uint8
 

@@ -31,7 +31,7 @@ type Meta struct {
 	Generation int64
 	// Labels are kept of Gateways and Secrets, two of DNSRecords and one of probes; nil for none.
 	Labels map[string]string
-	// Annotations are those whose key starts with "kuadrant.io/", nil for none.
+	// Annotations are those whose key starts with "kuadrant.io/", and AnnotationTarget in both forms; nil for none.
 	Annotations map[string]string
 	// Deleting is true from the moment the object has a deletionTimestamp.
 	Deleting bool

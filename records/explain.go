@@ -186,7 +186,7 @@ func (s *Snapshot) explainNode(at *Step, h *hop) {
 		at.Sources = sources(h.zone, n, rtype)
 		return
 	}
-	x := explainer{snapshot: s, targets: s.targetsOf(n.Steered.Owner)}
+	x := s.explainer(n.Steered.Owner)
 	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
 		at.Answer, at.Attributes = "simple", data.Attributes.Texts()

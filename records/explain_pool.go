@@ -54,6 +54,8 @@ type AddressState struct {
 	Word string `json:"word,omitempty"`
 	// Beside are weaker words about its Gateway.
 	Beside []string `json:"beside,omitempty"`
+	// Annotation is the Gateway's annotation that it comes from, if any.
+	Annotation string `json:"annotation,omitempty"`
 	// Checks are its checks.
 	Checks []CheckState `json:"checks,omitempty"`
 }
@@ -86,25 +88,33 @@ func (c *CheckState) Key() string {
 	return c.of.Key()
 }
 
-// explainer maps the cells of one owner's members to their targets.
+// explainer has, for one owner's members, the targets of cells, and the annotations that addresses come from (rule 9.6).
 type explainer struct {
-	snapshot *Snapshot
-	targets  map[*health.Cell]*health.Target
+	snapshot    *Snapshot
+	targets     map[*health.Cell]*health.Target
+	annotations map[string]string
 }
 
-// targetsOf returns the targets checked for the contender's group of names.
-func (s *Snapshot) targetsOf(c *endpoint.Contender) map[*health.Cell]*health.Target {
+// explainer returns that of the contender's group of names.
+func (s *Snapshot) explainer(c *endpoint.Contender) explainer {
+	x := explainer{s, make(map[*health.Cell]*health.Target), make(map[string]string)}
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 	if !ok {
-		return nil
+		return x
 	}
-	all := make(map[*health.Cell]*health.Target, len(g.Checks))
 	for _, key := range g.Checks {
 		if t, ok := s.Checked.Get(key); ok {
-			all[t.Cell] = t
+			x.targets[t.Cell] = t
 		}
 	}
-	return all
+	for _, c := range g.Contenders {
+		if t := c.Targets; t != nil && t.Annotation != "" && !g.Loses(c) {
+			for address := range t.All() {
+				x.annotations[address] = t.Annotation
+			}
+		}
+	}
+	return x
 }
 
 // choiceOf describes one draw among the members of p.
@@ -156,7 +166,7 @@ func dataOf(rr dns.RR) string {
 
 // address describes what is known of one address.
 func (x *explainer) address(address string, cells pool.Cells, class pool.Class, answered bool) AddressState {
-	a := AddressState{Address: address, Class: class.Shown(cells.Unchecked()), Answered: answered}
+	a := AddressState{Address: address, Class: class.Shown(cells.Unchecked()), Answered: answered, Annotation: x.annotations[address]}
 	a.say(cells.Gateway.Load())
 	for _, cell := range cells.Checks() {
 		w := cell.Load()

@@ -93,7 +93,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	if n.Steered.Owner == nil {
 		return t, true
 	}
-	x := explainer{snapshot: s, targets: s.targetsOf(n.Steered.Owner)}
+	x := s.explainer(n.Steered.Owner)
 	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
 		t.Attributes = data.Attributes.Texts()

@@ -305,6 +305,9 @@ func (t *textWriter) address(a *records.AddressState) {
 	if word != "" {
 		word = " (" + word + ")"
 	}
+	if a.Annotation != "" {
+		use += ", from annotation " + a.Annotation
+	}
 	t.line("  address\t%s: %s%s%s", a.Address, ClassText(a.Class), word, use)
 	for i := range a.Checks {
 		t.line("  \t  %s", CheckText(&a.Checks[i]))

@@ -3,6 +3,7 @@ package endpoint
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,9 +12,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// Targets are the usable addresses in a Gateway's status under one policy.
+// Targets are the usable addresses of a Gateway under one policy.
 type Targets struct {
 	Leaves []Member
+	// Annotation is the Gateway's annotation that lists them; "" if its status does (rule 9.6).
+	Annotation string
+	// Listed is how many are listed there, usable or not.
+	Listed int
+	// Probed are checked in place of Leaves; nil if those are themselves (rule 9.6).
+	Probed *Targets
 	// mixed is true if single- and multi-cluster types are mixed: the policy is not enforced (rule
 	// 1.3).
 	mixed bool
@@ -24,12 +31,26 @@ type Targets struct {
 // Usable reports whether there is anything to answer with.
 func (t *Targets) Usable() bool { return len(t.types()) > 0 }
 
-// ResolveTargets reads a Gateway's addresses, except those that one of its policies excludes (rule 1.3), with weights and codes (rule 2.5).
-// It keeps the order and drops duplicates. uid is the identity of the Gateway's own cluster (C of rule 2.3).
+// ResolveTargets reads a Gateway's addresses, except those that one of its policies excludes (rules 1.3 and 9.6), with weights and codes
+// (rule 2.5). It keeps the order and drops duplicates. uid is the identity of the Gateway's own cluster (C of rule 2.3).
 func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
-	t := &Targets{}
+	t, list := &Targets{}, g.Addresses
+	if p.Of(api.Targets) == api.TargetsAnnotation {
+		if list = t.annotated(g); p.Of(api.ProbeAddress) == api.ProbeAddressStatus {
+			// What is excluded is not published, but can be checked.
+			first := &api.Gateway{Addresses: g.Addresses[:min(len(g.Addresses), maxProbed)]}
+			t.Probed = ResolveTargets(first, &api.DNSPolicy{}, uid)
+		}
+	}
+	switch t.Listed = len(list); {
+	case t.Annotation == "":
+	case t.Listed == 0:
+		t.fault("missing or empty; publishing no address; write it, or remove %s from the policy", annotationTargets)
+	case t.Listed > maxParts:
+		t.fault("it has %d entries; only the first %d are read", t.Listed, maxParts)
+	}
 	var single, multi bool
-	for _, a := range g.Addresses[:min(len(g.Addresses), maxParts)] {
+	for _, a := range list[:min(len(list), maxParts)] {
 		cluster, value := "", a.Value
 		switch a.Type {
 		case api.IPAddress, api.HostnameAddress:
@@ -62,9 +83,61 @@ func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
 	return t
 }
 
+// The annotations of a policy about its targets (rule 9.6).
+const (
+	annotationTargets = "kuadrant.io/targets"
+	annotationProbe   = "kuadrant.io/probe-address"
+)
+
+// maxProbed bounds the status addresses that are checked in place of others: each query for those reads all. An API server allows as many.
+const maxProbed = 16
+
+// annotated returns the addresses and hostnames that a Gateway's annotation lists.
+func (t *Targets) annotated(g *api.Gateway) (list []api.Address) {
+	for _, t.Annotation = range [...]string{api.AnnotationTarget, api.AnnotationTargetAlpha} {
+		for value := range strings.SplitSeq(g.Annotations[t.Annotation], ",") {
+			a := api.Address{Type: api.HostnameAddress, Value: strings.TrimSpace(value)}
+			if _, err := netip.ParseAddr(a.Value); err == nil {
+				a.Type = api.IPAddress
+			}
+			if a.Value != "" {
+				list = append(list, a)
+			}
+		}
+		if list != nil {
+			return list
+		}
+	}
+	t.Annotation = api.AnnotationTarget
+	return nil
+}
+
 // fault notes a problem with an address.
 func (t *Targets) fault(format string, args ...any) {
-	t.faults = append(t.faults, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if t.Annotation != "" {
+		text = "annotation " + t.Annotation + " of the Gateway: " + text
+	}
+	t.faults = append(t.faults, text)
+}
+
+// All yields the addresses and hostnames, those without final dots.
+func (t *Targets) All() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range t.Leaves {
+			l := &t.Leaves[i]
+			for _, a := range slices.Concat(l.V4, l.V6) {
+				if !yield(a.String()) {
+					return
+				}
+			}
+			for _, h := range l.Hostnames {
+				if !yield(TrimDot(h)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // addIP adds an IP address, unless it is excluded.
@@ -101,6 +174,9 @@ func (t *Targets) addHostname(cluster, value string, exclude []api.Exclusion) {
 	switch wrong := api.NotASCII(value); {
 	case wrong != "":
 		t.fault("address %q %s", value, wrong)
+		return
+	case err != nil && t.Annotation != "":
+		t.fault("%q is neither an IP address nor a hostname", value)
 		return
 	case err != nil || ip == nil:
 		t.fault("address %q is not a hostname", value)

@@ -264,12 +264,13 @@ func (t *Target) withoutItself(p *api.DNSPolicy, host string, all *Targets) *Tar
 
 // Without returns the targets without a hostname.
 func Without(all *Targets, host string) *Targets {
-	own := &Targets{Leaves: slices.Clone(all.Leaves)}
+	own := *all
+	own.Leaves = slices.Clone(all.Leaves)
 	for i := range own.Leaves {
 		l := &own.Leaves[i]
 		l.Hostnames = slices.DeleteFunc(slices.Clone(l.Hostnames), func(h string) bool { return h == host })
 	}
-	return own
+	return &own
 }
 
 // policyTargets are one Gateway's addresses under one of its policies, with the policy's providers.
@@ -288,6 +289,12 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 		}
 		for _, fault := range resolved.faults {
 			t.Note(p, "", "", reasonInvalidAddress, fault)
+		}
+		switch {
+		case p.Of(api.ProbeAddress) == api.ProbeAddressStatus && resolved.Annotation == "":
+			t.Note(p, "", "", ReasonAnnotation, "annotation "+annotationProbe+" of the policy has no effect without "+annotationTargets+": annotation")
+		case resolved.Probed != nil && !resolved.Probed.Usable() && p.HealthCheck != nil:
+			t.Note(p, "", "", ReasonNotChecked, "annotation "+annotationProbe+" of the policy: the Gateway's status has no address to check, so all targets count as up")
 		}
 	}
 	var faults []string

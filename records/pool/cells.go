@@ -14,7 +14,16 @@ type Cells struct {
 }
 
 // joined are the cells of probes, behind a pointer: Cells must be comparable.
-type joined struct{ cells []*health.Cell }
+type joined struct {
+	cells []*health.Cell
+	// behind are the cells of the status addresses that are checked in place of the address (rule 9.6), the first v4 of them not IPv6.
+	// Which of them it leads to is not known, so its state is that of a member with all of them (rule 4.5).
+	behind []Cells
+	v4     int
+}
+
+// maxBehind bounds those of several Gateways: a query reads each.
+const maxBehind = 64
 
 // MaxJoined bounds the probes that join at one address: every query for it reads each.
 const MaxJoined = 16
@@ -58,12 +67,24 @@ func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool
 		for _, cell := range c.joined.cells {
 			worst = max(worst, cell.Load().State())
 		}
+		behind, _ := Aggregate(c.joined.behind, c.joined.v4)
+		worst = max(worst, behind)
 	}
 	return worst, false
 }
 
 // Checks returns the cells of the address's checks.
 func (c Cells) Checks() (all []*health.Cell) {
+	if all = c.own(); c.joined != nil {
+		for _, at := range c.joined.behind {
+			all = append(all, at.own()...)
+		}
+	}
+	return all
+}
+
+// own returns the cells of the checks that go to the address itself.
+func (c Cells) own() (all []*health.Cell) {
 	if c.Check != nil {
 		all = append(all, c.Check)
 	}
@@ -99,9 +120,14 @@ func (c Cells) With(o Cells) Cells {
 	}
 	all := new(joined)
 	if c.joined != nil {
-		all.cells = slices.Clone(c.joined.cells)
+		*all = *c.joined
+		all.cells = slices.Clone(all.cells)
 	}
-	for _, cell := range o.Checks() {
+	if j := o.joined; j != nil && len(all.behind)+len(j.behind) <= maxBehind {
+		all.behind = slices.Concat(all.behind[:all.v4], j.behind[:j.v4], all.behind[all.v4:], j.behind[j.v4:])
+		all.v4 += j.v4
+	}
+	for _, cell := range o.own() {
 		switch {
 		case cell == c.Check || slices.Contains(all.cells, cell):
 		case c.Check == nil:
@@ -110,7 +136,7 @@ func (c Cells) With(o Cells) Cells {
 			all.cells = append(all.cells, cell)
 		}
 	}
-	if len(all.cells) > 0 {
+	if len(all.cells)+len(all.behind) > 0 {
 		c.joined = all
 	}
 	return c

@@ -3,6 +3,7 @@ package pool
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -65,14 +66,35 @@ func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell
 		return cells
 	}
 	address = endpoint.TrimDot(address)
-	if c.Checked() && !b.ProbesOff {
+	if c.Checked() && !b.ProbesOff && c.Targets.Probed == nil {
 		cells.Check = b.Watch(b.TargetOf(c, c.Policy, address), func() *health.Target { return b.targetBefore(c, address) })
 	}
 	cells.joined = b.join(c, address, cells.Check)
+	if c.Targets.Probed != nil {
+		if cells.joined == nil {
+			cells.joined = new(joined)
+		}
+		b.behind(c, cells.joined)
+	}
 	if o, ok := health.ParseOverride(b.Overrides.Target(address)); ok {
 		cells.Check, cells.joined = wordOf(o, false), nil // checks continue beneath the override
 	}
 	return cells
+}
+
+// behind adds the cells of what is checked in place of the contender's addresses (rule 9.6).
+func (b *Builder) behind(c *endpoint.Contender, to *joined) {
+	own := *c
+	own.Targets = c.Targets.Probed
+	for address := range own.Targets.All() {
+		cells := b.Cells(&own, address, nil)
+		if strings.Contains(address, ":") {
+			to.behind = append(to.behind, cells)
+		} else {
+			to.behind = slices.Insert(to.behind, to.v4, cells)
+			to.v4++
+		}
+	}
 }
 
 // sourceOf returns the contender's object as the source of members.

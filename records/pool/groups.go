@@ -44,13 +44,7 @@ func (b *Builder) standing(on []*endpoint.Contender) []*endpoint.Contender {
 // watchAway has the targets of a contender checked that no answer holds.
 func (b *Builder) watchAway(c *endpoint.Contender) {
 	word := b.Word(c)
-	for i := range c.Targets.Leaves {
-		l := &c.Targets.Leaves[i]
-		for _, addr := range slices.Concat(l.V4, l.V6) {
-			b.Cells(c, addr.String(), word)
-		}
-		for _, hostname := range l.Hostnames {
-			b.Cells(c, hostname, word)
-		}
+	for address := range c.Targets.All() {
+		b.Cells(c, address, word)
 	}
 }

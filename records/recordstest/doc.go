@@ -24,7 +24,7 @@
 // Every kind has at= (its age: a duration after the first of January 2026, a time, or - for none; by default objects are
 // as old as the order of their lines), uid=, labels=, annotations=, override= (the annotation kuadrant.io/health-override),
 // fallback= (kuadrant.io/geo-fallback), priority=, order=, sticky=, fail= and max-answers= (the annotations kuadrant.io/priority and so
-// on; of an endpoint its properties), owner=KIND/NAME/UID (its controller), managed (written by this server) and deleting.
+// on; of an endpoint its properties), targets= and probe-address= (the same), target= (external-dns's annotation), owner=KIND/NAME/UID (its controller), managed (written by this server) and deleting.
 // A listener is [NAME:]HOST[:PORT], and delegate= is NAMESPACES[/PATTERNS[/TYPES]]; without patterns it allows all. Whatever
 // else there is has its path: spec.loadBalancing={weight: 10}, in YAML.
 package recordstest

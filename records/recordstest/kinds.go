@@ -74,9 +74,10 @@ var everywhere = map[string]setter{
 	"override": mark("annotations", "kuadrant.io/health-override"), "fallback": mark("annotations", "kuadrant.io/geo-fallback"),
 	"priority": mark("annotations", "kuadrant.io/priority"), "order": mark("annotations", "kuadrant.io/order"),
 	"sticky": mark("annotations", "kuadrant.io/sticky"), "fail": mark("annotations", "kuadrant.io/fail"),
-	"max-answers": mark("annotations", "kuadrant.io/max-answers"),
-	"managed!":    func(o *Object, _ string) { mark("labels", api.LabelManagedBy)(o, api.ManagedBy) },
-	"deleting!":   func(o *Object, _ string) { o.set("metadata.deletionTimestamp", epoch.Format(time.RFC3339)) },
+	"max-answers": mark("annotations", "kuadrant.io/max-answers"), "targets": mark("annotations", "kuadrant.io/targets"),
+	"probe-address": mark("annotations", "kuadrant.io/probe-address"), "target": mark("annotations", api.AnnotationTarget),
+	"managed!":  func(o *Object, _ string) { mark("labels", api.LabelManagedBy)(o, api.ManagedBy) },
+	"deleting!": func(o *Object, _ string) { o.set("metadata.deletionTimestamp", epoch.Format(time.RFC3339)) },
 	"owner": func(o *Object, value string) {
 		p := append(strings.Split(value, "/"), "", "")
 		o.add("metadata.ownerReferences", map[string]any{"apiVersion": "kuadrant.io/v1", "kind": p[0], "name": p[1], "uid": p[2], "controller": true})

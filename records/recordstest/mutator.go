@@ -23,7 +23,8 @@ type Mutator struct {
 	Registry  bool // its lines, right and wrong
 	Listings  bool // kinds that are not listed, and namespaces that do not pool
 	Klb       bool // data at and below the names of chains
-	Crowded   bool // few objects with one host
+	Crowded   bool // one host, of few objects
+	Targets   bool // addresses in annotations of Gateways
 }
 
 // NewMutator returns a Mutator whose fields the seed draws: across seeds, all kinds of objects
@@ -150,6 +151,9 @@ func (r *Mutator) pair() string {
 	if r.Health {
 		line += r.maybe(10, "override=%s", pick(r, "up", "down", "drain", "what"))
 	}
+	if r.Targets {
+		line += r.maybe(3, "target=%s", r.address()+","+r.address())
+	}
 	text := r.gone(6, "gateway", name, line)
 	if r.IntN(2) == 0 {
 		text += "\n" + r.policyOf(name)
@@ -171,6 +175,9 @@ func (r *Mutator) policyOf(name string) string {
 		line += r.maybe(2, "check=%s", r.check()) + r.maybe(8, "override=%s", pick(r, "up", "down", "drain")) + r.maybe(8, "fallback=%s", pick(r,
 			"none", "default", "any")) +
 			r.maybe(12, "exclude=192.0.2.1")
+	}
+	if r.Targets {
+		line += r.maybe(2, "targets=annotation") + r.maybe(2, "probe-address=status")
 	}
 	if r.Providers && !strings.Contains(line, "strategy") {
 		line += r.maybe(4, "provider=%s", pick(r, "provider", "other", "gone"))

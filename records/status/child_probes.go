@@ -19,7 +19,7 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 		return
 	}
 	b, checks := p.s.reader(), p.checksOf(c)
-	for _, address := range p.s.served(c, true) {
+	for _, address := range p.s.checkedAt(c) {
 		target := b.TargetOf(c, c.Policy, address)
 		key := target.Key()
 		if probed[key] || checks != nil && !checks[key] {
@@ -36,6 +36,15 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 		child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
 		p.all = append(p.all, child)
 	}
+}
+
+// checkedAt returns the addresses and hostnames that are checked for a contender that has not lost.
+func (s *View) checkedAt(c *endpoint.Contender) []string {
+	all := s.served(c, true)
+	if len(all) > 0 && c.Targets.Probed != nil { // rule 9.6
+		return slices.Collect(c.Targets.Probed.All())
+	}
+	return all
 }
 
 // checksOf returns the keys of the targets checked for the group of a contender's host; nil if others probe.
@@ -92,7 +101,7 @@ func (s *View) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target 
 		}
 		at := NewTargetSet(map[string]bool{p.Address: true})
 		for c := range parent.contenders() {
-			if !c.Checked() || !at.Meets(c.Targets) || !slices.Contains(s.served(c, true), p.Address) {
+			if !c.Checked() || !at.Meets(c.Targets) || !slices.Contains(s.checkedAt(c), p.Address) {
 				continue
 			}
 			if t := b.TargetOf(c, c.Policy, p.Address); t.Host == p.Host {

@@ -81,7 +81,11 @@ func (s *View) reach(b *pool.Builder, cluster, namespace string, r *reached) {
 		if g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) {
 			continue
 		}
-		for _, address := range s.served(c, true) {
+		answered := s.served(c, true)
+		if c.Targets.Probed != nil {
+			answered = append(answered, s.checkedAt(c)...)
+		}
+		for _, address := range answered {
 			if !r.asked[address] {
 				continue
 			}

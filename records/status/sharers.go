@@ -1,6 +1,8 @@
 package status
 
 import (
+	"cmp"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
@@ -40,13 +42,14 @@ func sharerOf(c *endpoint.Contender) Sharer {
 
 // whyEmpty says why a contender has no usable address (rule 1.5).
 func whyEmpty(c *endpoint.Contender) string {
+	listed := cmp.Or(c.Targets.Annotation, "status.addresses")
 	switch {
 	case c.Kind != api.KindDNSPolicy:
 		return "none of its targets can be served"
-	case len(c.Gateway.Addresses) == 0:
-		return "its Gateway has none in status.addresses"
-	case endpoint.Without(endpoint.ResolveTargets(c.Gateway, &api.DNSPolicy{}, ""), c.Host).Usable():
+	case c.Targets.Listed == 0:
+		return "its Gateway has none in " + listed
+	case endpoint.Without(endpoint.ResolveTargets(c.Gateway, &api.DNSPolicy{Meta: c.Policy.Meta}, ""), c.Host).Usable():
 		return "spec.excludeAddresses takes away all that can be served of its Gateway's"
 	}
-	return "none of its Gateway's in status.addresses can be served"
+	return "none of its Gateway's in " + listed + " can be served"
 }

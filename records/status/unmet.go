@@ -27,7 +27,7 @@ func NewTargetSet(names map[string]bool) TargetSet {
 	return s
 }
 
-// In yields the names in s that are among a contender's targets.
+// In yields the names in s that a contender publishes, or has checked.
 func (s TargetSet) In(t *endpoint.Targets) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, l := range t.Leaves {
@@ -43,6 +43,9 @@ func (s TargetSet) In(t *endpoint.Targets) iter.Seq[string] {
 					return
 				}
 			}
+		}
+		if t.Probed != nil { // rule 9.6
+			s.In(t.Probed)(yield)
 		}
 	}
 }
