@@ -113,8 +113,8 @@ func metadataNames(t *testing.T) (names []string) {
 	return names
 }
 
-// word matches labels, annotations and types that belong to this project or to Kubernetes.
-var word = regexp.MustCompile(`^(?:[a-z.]*\.)?(?:kuadrant\.io|kubi\.zone|kubernetes\.io)/[A-Za-z][A-Za-z-]*$|^clusters\.kuadrant\.io/$`)
+// word finds labels, annotations and types that belong to this project or to Kubernetes.
+var word = regexp.MustCompile(`^(?:[a-z.-]*\.)?(?:kuadrant\.io|kubi\.zone|kubernetes\.io)/[A-Za-z][A-Za-z-]*$|^clusters\.kuadrant\.io/$`)
 
 // TestReferenceWords: the labels, annotations and types in docs/reference.md are the constants of
 // the code.
