@@ -59,6 +59,9 @@ var attributes = [NumWords]struct {
 // String returns the word of the attribute.
 func (x Attribute) String() string { return attributes[x].word }
 
+// Annotation returns the annotation of a policy that says it.
+func (x Attribute) Annotation() string { return AttributePrefix + x.String() }
+
 // known says what its values can be.
 func (x Attribute) known() string {
 	if of := &attributes[x]; of.words == nil {
@@ -174,7 +177,7 @@ func AttributesOf(annotations map[string]string, wrong func(annotation, value, k
 		return a // by far the most
 	}
 	for x := range NumWords {
-		annotation := AttributePrefix + x.String()
+		annotation := x.Annotation()
 		text, set := annotations[annotation]
 		if value, ok := x.value(text); ok {
 			if x < NumAttributes {
@@ -189,6 +192,6 @@ func AttributesOf(annotations map[string]string, wrong func(annotation, value, k
 
 // Of returns what an annotation of the policy says: a number, or one of the constants above.
 func (p *DNSPolicy) Of(x Attribute) uint8 {
-	value, _ := x.value(p.Annotations[AttributePrefix+x.String()])
+	value, _ := x.value(p.Annotations[x.Annotation()])
 	return value
 }

@@ -45,7 +45,7 @@ func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
 	switch t.Listed = len(list); {
 	case t.Annotation == "":
 	case t.Listed == 0:
-		t.fault("missing or empty; publishing no address; write it, or remove %s from the policy", annotationTargets)
+		t.fault("missing or empty; publishing no address; write it, or remove %s from the policy", api.Targets.Annotation())
 	case t.Listed > maxParts:
 		t.fault("it has %d entries; only the first %d are read", t.Listed, maxParts)
 	}
@@ -82,12 +82,6 @@ func ResolveTargets(g *api.Gateway, p *api.DNSPolicy, uid string) *Targets {
 	t.mixed = single && multi
 	return t
 }
-
-// The annotations of a policy about its targets (rule 9.6).
-const (
-	annotationTargets = "kuadrant.io/targets"
-	annotationProbe   = "kuadrant.io/probe-address"
-)
 
 // maxProbed bounds the status addresses that are checked in place of others: each query for those reads all. An API server allows as many.
 const maxProbed = 16

@@ -290,11 +290,12 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 		for _, fault := range resolved.faults {
 			t.Note(p, "", "", reasonInvalidAddress, fault)
 		}
+		probed := "annotation " + api.ProbeAddress.Annotation() + " of the policy"
 		switch {
 		case p.Of(api.ProbeAddress) == api.ProbeAddressStatus && resolved.Annotation == "":
-			t.Note(p, "", "", ReasonAnnotation, "annotation "+annotationProbe+" of the policy has no effect without "+annotationTargets+": annotation")
+			t.Note(p, "", "", ReasonAnnotation, probed+" has no effect without "+api.Targets.Annotation()+": annotation")
 		case resolved.Probed != nil && !resolved.Probed.Usable() && p.HealthCheck != nil:
-			t.Note(p, "", "", ReasonNotChecked, "annotation "+annotationProbe+" of the policy: the Gateway's status has no address to check, so all targets count as up")
+			t.Note(p, "", "", ReasonNotChecked, probed+": the Gateway's status has no address to check, so all targets count as up")
 		}
 	}
 	var faults []string

@@ -127,8 +127,8 @@ func TestReferenceWords(t *testing.T) {
 			}
 		}
 	}
-	for x := range api.NumAttributes {
-		inCode[api.AttributePrefix+x.String()] = true
+	for x := range api.NumWords {
+		inCode[x.Annotation()] = true
 	}
 	if len(inCode) < 15 {
 		t.Fatalf("found %v", inCode)
