@@ -19,6 +19,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
 var benchTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -237,5 +238,45 @@ func BenchmarkLookup(b *testing.B) {
 				q.check(b, &a)
 			})
 		}
+	}
+}
+
+// BenchmarkSteering is Lookup of a host with two members in each of two geographies, with each of the attributes of rule 9.
+func BenchmarkSteering(b *testing.B) {
+	for _, with := range []string{"none", "priority=1", "order=priority", "sticky=client", "fail=closed", "max-answers=1", "groups"} {
+		word, more := with, ""
+		if with == "none" || with == "groups" {
+			word = ""
+		}
+		if with == "groups" {
+			more = " group=blue"
+		}
+		opt := recordstest.Zones("example.com.")
+		opt.ZoneNamespaces = []string{"dns"}
+		w := recordstest.New(b, opt, "cluster c"+more, `
+record dns/groups kuadrant-active-groups.example.com. TXT "version=1;groups=blue"
+gateway n/a host=www.example.com addr=192.0.2.1,192.0.2.2
+policy n/a weight=120 geo=US default `+word+`
+gateway n/b host=www.example.com addr=192.0.2.3,192.0.2.4
+policy n/b weight=60 geo=US `+word+`
+gateway n/c host=www.example.com addr=192.0.2.5
+policy n/c weight=120 geo=GEO-EU
+gateway n/d host=www.example.com addr=192.0.2.6
+policy n/d weight=60 geo=GEO-EU`)
+		snap := records.Compile(nil, w.Objects(), opt, w.Now)
+		b.Run(with, func(b *testing.B) {
+			b.ReportAllocs()
+			q := question{qname: "www.example.com.", qtype: dns.TypeA}
+			zone, query := snap.Zone("www.example.com."), q.query(fixedPlace{geo.FromCodes("", "", "US", "NA")})
+			var a records.Answer
+			for b.Loop() {
+				query.Random++
+				a = records.Answer{}
+				snap.Lookup(zone, &query, &a)
+			}
+			if len(a.Answer) < 4 {
+				b.Fatalf("%d records", len(a.Answer))
+			}
+		})
 	}
 }
