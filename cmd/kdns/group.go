@@ -50,13 +50,14 @@ func groupedZones(ctx context.Context, r reader, name string) (all []inspect.Zon
 	}
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	if name != "" && !slices.ContainsFunc(zones, func(z inspect.Zone) bool { return z.Name == name }) {
-		return nil, fmt.Errorf("--in %s is no zone served here; %ssee kdns list zones", name, instead(name, func(yield func(string) bool) {
+		text := instead(name, func(yield func(string) bool) {
 			for _, z := range zones {
 				if !yield(z.Name) {
 					return
 				}
 			}
-		}))
+		})
+		return nil, &inspect.RequestError{Field: "zone", Text: fmt.Sprintf("no zone %s here; %ssee kdns list zones", name, text)}
 	}
 	return slices.DeleteFunc(zones, func(z inspect.Zone) bool { return z.Groups == nil || name != "" && z.Name != name }), nil
 }

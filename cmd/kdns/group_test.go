@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestGroup: groups are listed and switched, and what cannot be switched is refused with what to do instead.
+func TestGroup(t *testing.T) {
+	inRoot(t)
+	const corefile = "--corefile=examples/failover/Corefile"
+	record := func(groups string) string {
+		return "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: dns, name: active-groups}\n" +
+			"spec: {domainName: kuadrant-active-groups.failover.example.com., type: TXT, ttl: 60, rdata: '\"version=1;groups=" + groups + "\"'}\n"
+	}
+	for _, c := range []struct {
+		args, out, err string
+		code           int
+	}{
+		{"list", "ZONE                  GROUP  STATE   CLUSTERS\nfailover.example.com  blue   active  active\nfailover.example.com  green  active  standby\n", "", exitFine},
+		{"list --in failover.example.co", "", "write failover.example.com, or see kdns list zones", exitUsage},
+		{"deactivate blue", record("green"), "", exitFine},
+		{"activate blue green", record("blue&&green"), "", exitFine},
+		{"deactivate blue --preview", "~ shop.failover.example.com: 100 % of the countries get other addresses", "", exitFound},
+		{"activate blue --preview", "nothing changes", "", exitFine},
+		{"deactivate green blue", "", "no group of a cluster would be active in failover.example.com; activate another one first", exitFailed},
+		{"activate gren", "", "no cluster has the group gren; write green, or see kdns group list", exitUsage},
+		{"deactivate", "", "write kdns group deactivate GROUP...", exitUsage},
+		{"switch blue", "", `unknown command "switch"`, exitUsage},
+	} {
+		r := kdns(t, "", append(append([]string{"group"}, strings.Fields(c.args)...), corefile)...)
+		if r.code != c.code || !strings.Contains(r.out, c.out) || c.out == "" && r.out != "" || !strings.Contains(r.errs, c.err) {
+			t.Errorf("%s: exit %d\n%s%s\nwant %d\n%s%s", c.args, r.code, r.out, r.errs, c.code, c.out, c.err)
+		}
+	}
+	if r := kdns(t, "", "group", "list", example); !strings.HasPrefix(r.out, "no cluster has a group: write group NAME") {
+		t.Errorf("without groups: %s", r.out)
+	}
+}
