@@ -25,7 +25,7 @@ func CheckGroup(name string) error {
 	if name == "" || len(name) > maxGroup || strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
 	}) {
-		return fmt.Errorf("%.70q is not the name of a group: up to %d of a-z, A-Z, 0-9, -, _ and .", name, maxGroup)
+		return fmt.Errorf("%.70q is not the name of a group: up to %d of a-z, A-Z, 0-9, ., _ and -", name, maxGroup)
 	}
 	return nil
 }

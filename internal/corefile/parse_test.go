@@ -161,7 +161,7 @@ func TestParseErrors(t *testing.T) {
 		{"manifests " + dir + "\nkubeconfig x\nttl 5", 3, "kubeconfig: " + errExclude.Error()},
 		{"kubeconfig x\nmanifests " + dir + "\nttl 5", 3, "manifests: " + errExclude.Error()},
 		{"manifests " + dir + " {\nttl 5\n}", 3, "manifests: ttl: unknown in a directory; want group"},
-		{"manifests " + dir + " {\ngroup a&&b\n}", 3, `manifests: group: "a&&b" is not the name of a group: up to 63 of a-z, A-Z, 0-9, -, _ and .`},
+		{"manifests " + dir + " {\ngroup a&&b\n}", 3, `manifests: group: "a&&b" is not the name of a group: up to 63 of a-z, A-Z, 0-9, ., _ and -`},
 		{"group a b", 2, `group: want GROUP, found "a b"`},
 		{"ttl 5\nnets x {\nttl 5\n}", 3, `nets: unexpected "{"; the property takes no block`},
 		{"kubeconfig", 2, "kubeconfig: want FILE [CONTEXT], found nothing"},

@@ -10,7 +10,7 @@ const notWithThis = "not with `manifests`"
 var Properties = map[string]Property{
 	"kubeconfig":         {"the API server to read", "the pod's account, else `KUBECONFIG`", notWithThis, ""},
 	"cluster":            {"one more cluster; may be repeated", "none", "up to 253 of a-z, 0-9, -, and not `local`; " + notWithThis, "[clusters.md](clusters.md)"},
-	"cluster.group":      {"its group", "none", "up to 63 of a-z, A-Z, 0-9, -, _ and .", "[steering.md](steering.md#groups-of-clusters)"},
+	"cluster.group":      {"its group", "none", "up to 63 of a-z, A-Z, 0-9, ., _ and -", "[steering.md](steering.md#groups-of-clusters)"},
 	"manifests.group":    {"its group", "none", "as above", ""},
 	"group":              {"the main cluster's group", "none", "as above", ""},
 	"resolver":           {"follow a CNAME to the active groups", "the system's", "addresses, with a port if it is not 53", ""},
