@@ -158,7 +158,7 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 	}
 	for _, f := range a.feeds {
 		if f.of == nil && !slices.ContainsFunc(in.Clusters, func(c *api.Cluster) bool { return c.Name == f.name || f.uid != "" && c.UID == f.uid }) {
-			in.Clusters = append(in.Clusters, &api.Cluster{Name: f.name})
+			in.Clusters = append(in.Clusters, &api.Cluster{Name: f.name, Group: f.group})
 		}
 	}
 	byName := func(a, b *api.Cluster) int { return strings.Compare(a.Name, b.Name) }
