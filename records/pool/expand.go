@@ -21,6 +21,7 @@ type expansion struct {
 	host     string // H'
 	apart    bool   // see View
 	checked  bool   // one of the contenders has a check
+	away     bool   // some contenders are of groups that are not active
 	at       map[string]*chainName
 	names    []*chainName        // in the order of the endpoints; unused ones for reuse follow
 	order    []*chainName        // in the order explored: a name after those that it leads to
@@ -63,8 +64,9 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 		x.noteGeo(c, c.Policy.DefaultGeo)
 	}
 	b.noteAttributes(contenders)
-	contenders = b.standing(contenders)
-	n := x.gather(contenders)
+	standing := b.standing(contenders)
+	x.away = len(standing) < len(contenders)
+	n := x.gather(standing)
 	// Neither host may leave the other, or the names below klb, without ways.
 	const reserves = 2
 	x.telling, x.budget = n, (maxExpand-reserves)*n
@@ -279,11 +281,14 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	for i := range ways {
 		p.Members = append(p.Members, x.member(c.name, &ways[i], x.places.list[i].group, flat, other, checked))
 	}
-	x.noteLoneStandbys(p, ways)
+	if !x.away {
+		x.noteLoneStandbys(p, ways)
+	}
 	p.seal(other)
 }
 
-// noteLoneStandbys tells the objects of members whose priority has no effect, because all of their geo group have it (rule 9.1).
+// noteLoneStandbys tells the objects of members whose priority has no effect, because all of their geo group have it (rule 9.1). It waits
+// for members that are away: they may have another one.
 func (x *expansion) noteLoneStandbys(p *Pool, ways []path) {
 	for i := range p.Members {
 		m := &p.Members[i]
