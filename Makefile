@@ -58,7 +58,7 @@ TEST := env KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 KUADRANT_REQUIRE
 RACED := ./test/kube ./internal/source ./internal/controller . ./cmd/... ./geo ./health $$(go list ./internal/... | grep -vE '/(corefile|inspect)$$') ./test/health
 
 # Of these the race detector would see little, and take long: whole processes, thousands of objects, and what is written once.
-PROCESSES := ^(TestPair|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestScenariosOnServer|TestClustersDoc|TestColumns|TestChildrenAreAccepted|TestRecordProbesAreWritten|TestOwnersAreKept)$$
+PROCESSES := ^(TestPair|TestFailover|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestScenariosOnServer|TestClustersDoc|TestColumns|TestChildrenAreAccepted|TestRecordProbesAreWritten|TestOwnersAreKept)$$
 
 race: build kube-apiserver
 	@CGO_ENABLED=1 $(ALIVE) "tests under the race detector" $(TEST) -race -p 2 -skip '$(PROCESSES)' $(RACED)
