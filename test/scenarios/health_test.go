@@ -117,7 +117,7 @@ func TestOverride(t *testing.T) {
 			return answers("g") == step.steered && answers("s") == step.simple
 		})
 	}
-	logged("warning", "host \"g.example.com\": all targets for all clients are down; answering with them all the same")
+	logged("warning", "host \"g.example.com\": all targets for all clients are down; they are answered all the same (fail: open)")
 	boottest.WriteFile(t, file, "cluster b down\n")
 	logged("info", "host \"g.example.com\": recovered: a target is up")
 	boottest.WaitFor(t, "one cluster", func() bool { return answers("g") == "192.0.2.1" })
