@@ -79,7 +79,7 @@ func TestMigratingDocObjects(t *testing.T) {
 func (d *migratingDoc) compile(t *testing.T, dir string) *inspect.View {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "Corefile")
-	boottest.WriteFile(t, file, strings.Replace(d.corefile, "DIR", dir, 1))
+	boottest.WriteFile(t, file, strings.NewReplacer("DIR", dir, "probes off\n", "").Replace(d.corefile))
 	s, err := corefile.Read(file)
 	if err != nil {
 		t.Fatal(err)
