@@ -45,16 +45,15 @@ type Candidate struct {
 type AddressState struct {
 	// Address is the address or hostname.
 	Address string `json:"address"`
-	// Class is how good it was: up, unchecked (it counts as up, and no check has found anything), unknown, drained,
-	// drained-unknown, down, drained-down or forced-down, the best first.
-	// Answered reports whether it is in the answer.
+	// Class is up, unchecked (counts as up without a result), unknown, drained, drained-unknown, down, drained-down or forced-down, the
+	// best first. Answered reports whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
 	// Word is what overrides checks: up, drain, down, or "not programmed".
 	Word string `json:"word,omitempty"`
 	// Beside are weaker words about its Gateway.
 	Beside []string `json:"beside,omitempty"`
-	// Annotation is the Gateway's annotation that it comes from, if any.
+	// Annotation is the Gateway's annotation that it comes from.
 	Annotation string `json:"annotation,omitempty"`
 	// Checks are its checks.
 	Checks []CheckState `json:"checks,omitempty"`

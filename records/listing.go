@@ -19,7 +19,7 @@ type NameState struct {
 	// Name is the name. Zone is its zone.
 	Name string `json:"name"`
 	Zone string `json:"zone"`
-	// Owner has the addresses or the CNAME. Its kind is Corefile for addresses of name servers there.
+	// Owner has the addresses or the CNAME; of name servers, the Corefile.
 	Owner *status.Object `json:"owner,omitempty"`
 	// Sources are the first objects of unsteered data. MoreSources is how many more there are.
 	Sources     []status.Object `json:"sources,omitempty"`
@@ -32,8 +32,8 @@ type NameState struct {
 	Members int `json:"members,omitempty"`
 	// Addresses counts the owner's addresses and hostnames by state.
 	Addresses Counts `json:"addresses"`
-	// FailsOpen says who gets targets that are down, as nothing is up for them: "all clients", or some. FailsClosed says who gets nothing
-	// then.
+	// FailsOpen says who gets targets that are down: "all clients", or some. FailsClosed says who
+	// gets nothing then.
 	FailsOpen   string `json:"failsOpen,omitempty"`
 	FailsClosed string `json:"failsClosed,omitempty"`
 	// Hidden is the delegation or DNAME above that answers instead.
@@ -44,8 +44,8 @@ type NameState struct {
 
 // Counts is how many addresses are up, not checked, not decided, drained, and down, each in one of them.
 type Counts struct {
-	// Up is how many are up. Unchecked is how many count as up, of which no check has found anything. Unknown is how many
-	// are checked, and not decided. Drained and Down are how many are so.
+	// Up is how many are up. Unchecked is how many count as up without a result. Unknown is how
+	// many are not decided. Drained and Down are how many are so.
 	Up        int `json:"up"`
 	Unchecked int `json:"unchecked,omitempty"`
 	Unknown   int `json:"unknown,omitempty"`

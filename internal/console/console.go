@@ -23,17 +23,16 @@ type Source interface {
 
 // Server is the state of a server.
 type Server struct {
-	// Version is that of the plugin. Host is the name of the machine; with Pod, that of the pod in Kubernetes. Started is
-	// when the server began.
+	// Version is that of the plugin. Host is the name of the machine; with Pod, that of the pod. Started is when the server began.
 	Version string    `json:"version"`
 	Host    string    `json:"host"`
 	Pod     bool      `json:"pod,omitempty"`
 	Started time.Time `json:"started,omitzero"`
-	// Ready is what /ready of CoreDNS says of the plugin. Snapshot is when what queries are answered
-	// from was made; zero before there is something.
+	// Ready is what /ready of CoreDNS says of the plugin. Snapshot is when the newest one was made;
+	// zero before the first.
 	Ready    bool      `json:"ready"`
 	Snapshot time.Time `json:"snapshot,omitzero"`
-	// Clusters are those that are read, by name.
+	// Clusters are sorted by name.
 	Clusters []Cluster `json:"clusters"`
 	// FailOpens are the first hosts for which nothing is up. FailingOpen is how many there are.
 	FailOpens   []FailOpen `json:"failOpens"`
@@ -48,9 +47,9 @@ type Server struct {
 	// Overrides are the first lines of the override file (rule 4.5). OverridesInForce is how many there are.
 	Overrides        []string `json:"overrides"`
 	OverridesInForce int      `json:"overridesInForce"`
-	// TokenProblem says why the token file cannot be used. The last token still counts.
+	// TokenProblem says why the token file cannot be used.
 	TokenProblem string `json:"tokenProblem,omitempty"`
-	// Since is since when something is so: unreadOwners, overrides, failingOpen. What is not so is missing.
+	// Since is since when there are unreadOwners, overrides, failingOpen.
 	Since map[string]time.Time `json:"since"`
 	// Events are the last lines of the plugin's log, the newest first.
 	Events []Event `json:"events"`
@@ -84,8 +83,8 @@ type PreviewRequest struct {
 type Cluster struct {
 	// Name is that of the Corefile or a Secret.
 	Name string `json:"name"`
-	// Synced is true while everything is listed and followed, and Lost is when that ended last; LastEvent is when anything
-	// was heard. They are missing for never.
+	// Synced is true while everything is listed and followed, and Lost is when that ended last;
+	// LastEvent is when anything was heard.
 	Synced    bool      `json:"synced"`
 	Lost      time.Time `json:"lost,omitzero"`
 	LastEvent time.Time `json:"lastEvent,omitzero"`
@@ -93,8 +92,8 @@ type Cluster struct {
 	Problem string `json:"problem,omitempty"`
 	// FromState reports whether something is answered from the state on disk.
 	FromState bool `json:"fromState,omitempty"`
-	// Written is true if this server may write back; Leader is true while it does. Writer is the host or pod that holds
-	// the Lease, as far as this server sees; "" for nobody known. Backlog is how many objects are to be looked at.
+	// Written is true if this server may write back; Leader is true while it does. Writer is the host or pod that holds the Lease, if
+	// known. Backlog is how many objects are queued.
 	Written bool   `json:"written"`
 	Leader  bool   `json:"leader"`
 	Writer  string `json:"writer,omitempty"`
@@ -112,8 +111,8 @@ type FailOpen struct {
 
 // Held is what the guard holds back in one zone.
 type Held struct {
-	// Zone is its name. Names is how many names in it have something that is held back. Since is when that was missed first,
-	// and Until when it goes.
+	// Zone is its name. Names is how many of its names are held. Since is when they were missed
+	// first, and Until when they go.
 	Zone  string    `json:"zone"`
 	Names int       `json:"names"`
 	Since time.Time `json:"since,omitzero"`

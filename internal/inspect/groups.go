@@ -12,12 +12,12 @@ type Groups struct {
 	// Record is the name of the TXT record that names the active ones. Alias is the target of a CNAME there.
 	Record string `json:"record"`
 	Alias  string `json:"alias,omitempty"`
-	// Owner is the object with the record; missing for none. Namespaces are those that may have one, besides the Zone's; "*" is all.
+	// Owner is the object with the record. Namespaces are those that may have one, besides the Zone's; "*" is all.
 	Owner      *records.Object `json:"owner,omitempty"`
 	Namespaces []string        `json:"namespaces,omitempty"`
-	// All reports whether there is no such record, so that all are active.
+	// All reports whether there is no such record: all are active.
 	All bool `json:"all,omitempty"`
-	// Problem says why the record cannot be read. The last groups that could be read are active.
+	// Problem says why the record cannot be read. The last groups count.
 	Problem string `json:"problem,omitempty"`
 	// Groups are those of clusters and of the record, by name.
 	Groups []Group `json:"groups"`

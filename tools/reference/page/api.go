@@ -24,8 +24,8 @@ const apiHead = `<!-- make reference writes this file: of the comments of the Go
 
 What the paths of the [console](console.md#the-api) answer, as JSON. Names have no final dot. Fields
 that are zero, empty or false may be missing. Fields may be added; none changes its meaning while
-the header ` + "`Kuadrant-Api`" + ` says 1. A field without a type is a string. A boolean is true if what it
-says holds.
+the header ` + "`Kuadrant-Api`" + ` says 1. A field without a type is a string; ` + "`[]`" + ` is
+a list. A boolean is true if what it says holds.
 
 `
 
@@ -59,13 +59,13 @@ func MakeAPI(module string) ([]byte, error) {
 	for _, a := range answers {
 		list := ""
 		if a.list {
-			list = "list of "
+			list = "[]"
 		}
 		where := a.path
 		if strings.HasPrefix(where, "/") {
 			where = code(where)
 		}
-		row(&d.b, where, list+d.link(a.of))
+		row(&d.b, where, d.link(a.of)+list)
 	}
 	d.b.WriteString("\n")
 	var faults []error
@@ -255,7 +255,7 @@ func (d *apiDoc) kind(room string, t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.ArrayType:
 		if of := d.kind(room, t.Elt); of != "string" {
-			return "list of " + of
+			return of + "[]"
 		}
 		return "strings"
 	case *ast.MapType:
