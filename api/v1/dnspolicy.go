@@ -37,11 +37,10 @@ type DNSPolicySpec struct {
 	// +required
 	TargetRef TargetReference `json:"targetRef"`
 
-	// routingStrategy is how the addresses are laid out under a host: all of them
-	// at the host itself (simple), or one member for each Gateway, chosen by where
-	// the client is and by weight (weightedGeo; loadbalanced means the same).
-	// Without it, a policy with loadBalancing is weightedGeo and one without is
-	// simple.
+	// routingStrategy is how a host is answered: with all addresses (simple),
+	// or with those of one Gateway, chosen by where the client is and by weight
+	// (weightedGeo; loadbalanced means the same). Without it, a policy with
+	// loadBalancing is weightedGeo and one without is simple.
 	RoutingStrategy RoutingStrategy `json:"routingStrategy,omitempty"`
 
 	// loadBalancing is used by the strategy weightedGeo.
@@ -68,9 +67,9 @@ type DNSPolicySpec struct {
 	// their labels.
 	ProviderSelector *metav1.LabelSelector `json:"providerSelector,omitempty"`
 
-	// delegate has the policy yield a host to a DNSRecord of its namespace that has
-	// the host, as Kuadrant's authoritative one does. Without such a DNSRecord, the
-	// policy is served as any other: every server reads every cluster itself.
+	// delegate has the policy yield a host to a DNSRecord of its namespace that
+	// has the host. Without such a DNSRecord, the policy is served as any
+	// other. It is immutable.
 	Delegate *bool `json:"delegate,omitempty"`
 }
 

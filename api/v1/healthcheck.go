@@ -30,8 +30,8 @@ type Check struct {
 	// path to ask for; / if it is not set.
 	Path ProbePath `json:"path,omitempty"`
 
-	// interval between two checks of one address, from 1s to 24h; 5m if it is not
-	// set, and 30s in a policy with routingStrategy.
+	// interval between two checks of one address; 5m if it is not set, and 30s
+	// in a policy with routingStrategy.
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('24h')",message="interval must be from 1s to 24h"
 	Interval Duration `json:"interval,omitempty"`
 

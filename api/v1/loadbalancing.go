@@ -11,20 +11,20 @@ import (
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.weight) && has(self.weighted) && has(self.weighted.defaultWeight)) || self.weight == self.weighted.defaultWeight",message="weight and weighted.defaultWeight mean the same and differ: keep one of them"
 type LoadBalancing struct {
-	// weight of the Gateway among those that serve the same host to the same
-	// clients; 120 without it. 0 takes it out while others are there.
+	// weight of the Gateway among those of the same host and geo code; 120
+	// without it. 0 takes it out while others are there.
 	Weight *Weight `json:"weight,omitempty"`
 
-	// geo is either the Gateway's own code (GEO-<continent>, ISO 3166-1 country,
-	// ISO 3166-2 subdivision or AS<number>), or an object whose defaultGeo is the
-	// code that serves the clients which match no other. It has no type here,
-	// because each version gives it another; a wrong one is reported in the status.
+	// geo is either the Gateway's own code (GEO-<continent>, ISO 3166-1
+	// country, ISO 3166-2 subdivision or AS<number>), or an object whose
+	// defaultGeo is the code that serves the clients which match no other. Each
+	// version gives it another type; a wrong one is reported in the status.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Geo json.RawMessage `json:"geo,omitempty"`
 
-	// defaultGeo reports whether the text in geo also serves the clients which match
-	// no other code.
+	// defaultGeo reports whether geo also serves clients that match no other
+	// code.
 	DefaultGeo *bool `json:"defaultGeo,omitempty"`
 
 	// weighted gives Gateways different weights.

@@ -43,8 +43,8 @@ type DNSRecordSpec struct {
 	// providerRef names the provider that the endpoints are published with.
 	ProviderRef *v1.ProviderReference `json:"providerRef,omitempty"`
 
-	// zoneID is the provider's zone: for a Secret, the name of the zone that is served
-	// here. It cannot change once it is set.
+	// zoneID is the provider's zone: for a Secret, the name of the zone that is
+	// served here. It is immutable.
 	// +kubebuilder:validation:MaxLength=253
 	ZoneID string `json:"zoneID,omitempty"`
 
@@ -61,7 +61,7 @@ type DNSRecordSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	OwnerID string `json:"ownerID,omitempty"`
 
-	// delegate is accepted and has no effect: every server reads every cluster itself.
+	// delegate is accepted and has no effect.
 	Delegate *bool `json:"delegate,omitempty"`
 }
 
@@ -96,9 +96,9 @@ type Endpoint struct {
 	// labels are accepted and have no effect.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// providerSpecific has what only some providers know. Here these are weight, a
-	// whole number, and geo-code, a code such as GEO-EU or IE, or * for clients that
-	// match no other. What is wrong with them is reported in the status.
+	// providerSpecific has weight, a whole number; geo-code, such as GEO-EU or
+	// IE, or * for clients that match no other; priority and what else
+	// docs/steering.md has. What is wrong with them is reported in the status.
 	// +listType=atomic
 	ProviderSpecific []ProviderSpecificProperty `json:"providerSpecific,omitempty"`
 }

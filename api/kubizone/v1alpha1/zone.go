@@ -57,8 +57,8 @@ type ZoneSpec struct {
 	// if it is not set.
 	MName v1.DomainName `json:"mname,omitempty"`
 
-	// rname is the mailbox in the SOA, with a dot in place of the @:
-	// hostmaster.example.org.
+	// rname is the mailbox in the SOA, with a dot in place of the @; the
+	// Corefile's, else hostmaster.<zone> if it is not set.
 	RName v1.DomainName `json:"rname,omitempty"`
 }
 

@@ -49,7 +49,7 @@ func objects(b *strings.Builder, module, _ string) error {
 		return fmt.Errorf("no CRDs: %v", err)
 	}
 	b.WriteString("## Objects\n\nThe kinds of [config/crd](../config/crd), with type, default and bounds. A field without a type is a\n" +
-		"string; `spec` has what an API server says of a mistake. Elsewhere:\n" +
+		"string. Elsewhere:\n" +
 		"[statuses](write-back.md#what-is-written), [DNSEndpoints](zones.md#dnsrecords-and-dnsendpoints),\n" +
 		"[Secrets](providers.md#secrets).\n\n")
 	told := make(map[field]place)
@@ -204,11 +204,7 @@ func (s *schema) fields(prefix string) (all []field) {
 			continue
 		}
 		p := s.Properties[name]
-		if prefix == "" { // spec has an item for each of its rules
-			for _, r := range p.Rules {
-				all = append(all, field{path: name, kind: p.kind(), what: plain(r.Message)})
-			}
-		} else if f := p.field(prefix+name, slices.Contains(s.Required, name)); f.text() != "" {
+		if f := p.field(prefix+name, slices.Contains(s.Required, name)); prefix != "" && f.text() != "" {
 			all = append(all, f)
 		}
 		if inner, suffix := p.inner(); inner != nil {
@@ -300,8 +296,8 @@ func (s *schema) field(path string, required bool) field {
 	return f
 }
 
-// bounds describes what an API server refuses. It leaves out patterns, which repeat the rest, and
-// lengths of texts.
+// bounds describes what an API server refuses. It leaves out patterns, which repeat the rest,
+// lengths of texts, and rules of objects.
 func (s *schema) bounds() string {
 	var all []string
 	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
@@ -329,7 +325,7 @@ func (s *schema) bounds() string {
 		}
 	}
 	for _, r := range s.Rules {
-		if !strings.HasPrefix(r.Message, "Invalid ") { // a field below says so
+		if len(s.Properties) == 0 { // else it is about how fields go together
 			add("%s", plain(mustBe.ReplaceAllString(r.Message, "")))
 		}
 	}

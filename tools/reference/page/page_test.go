@@ -33,8 +33,7 @@ properties:
 	if err := yaml.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)
 	}
-	want := `spec|object|||a is b: write c
-spec.a|integer|3, and 4 at night|0 to 5|\| one. It counts
+	want := `spec.a|integer|3, and 4 at night|0 to 5|\| one. It counts
 spec.b|string|X|` + "`X`, `Z`" + `|X if it is not set
 spec.c|list of string|all of them|up to 2 entries|c holds \* of \<d>
 spec.conditions|list of condition|||
