@@ -249,7 +249,7 @@ func (o *overview) heldAlarm(now time.Time) {
 func (o *overview) groupsAlarm() {
 	wrong := slices.DeleteFunc(slices.Clone(o.Zones), func(z inspect.Zone) bool { return z.Groups == nil || !z.Groups.Wrong() })
 	o.add(len(wrong), alarm{
-		Head: "Active groups to look at in " + plural(len(wrong), "zone"), Command: o.kdns("group", "list"),
+		Head: "Active groups to look at in " + plural(len(wrong), "zone"), Command: o.kdns("group", "list"), Runbook: "kuadrantgroupsunread",
 		Why: "The TXT record that names a zone's active groups cannot be read, or names a group that no cluster has.",
 		Items: items(wrong, func(z inspect.Zone) alarmItem {
 			return alarmItem{Text: z.Name, Link: pathOf("/name", "name", z.Groups.Record), More: z.Groups.Text()}

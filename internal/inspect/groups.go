@@ -75,8 +75,17 @@ func NamedGroups(s *records.Snapshot) map[string]*Groups {
 
 // Text says in words which groups are active.
 func (g *Groups) Text() string {
-	if g.All && g.Problem == "" {
-		return "all groups are active, as there is no TXT record " + g.Record
+	at := g.Record
+	if g.Alias != "" {
+		at = g.Alias
+	}
+	switch {
+	case g.All && g.Problem != "":
+		return "all groups are active, as " + at + " cannot be read: " + g.Problem
+	case g.All && g.Alias != "":
+		return "all groups are active until " + at + " is resolved"
+	case g.All:
+		return "all groups are active, as there is no TXT record " + at
 	}
 	var active, idle, unknown []string
 	for _, group := range g.Groups {
@@ -100,10 +109,6 @@ func (g *Groups) Text() string {
 		text += "; no cluster has the group " + strings.Join(unknown, ", ")
 	}
 	if g.Problem != "" {
-		at := g.Record
-		if g.Alias != "" {
-			at = g.Alias
-		}
 		text += "; these are the last ones: " + at + " cannot be read: " + g.Problem
 	}
 	return text
