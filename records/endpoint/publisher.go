@@ -61,6 +61,11 @@ func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, nam
 	if o.Refused != nil {
 		return t
 	}
+	for x := range api.NumAttributes {
+		if _, ok := o.meta.Annotations[x.Annotation()]; ok {
+			o.refuse(ReasonAnnotation, "annotation %s is not read: write %s into the providerSpecific of an endpoint", x.Annotation(), x)
+		}
+	}
 	o.read()
 	policy.Meta = *o.meta
 	gateway := &api.Gateway{Meta: api.Meta{Name: PublisherKey(kind, name), Cluster: o.meta.Cluster}}

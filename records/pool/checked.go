@@ -45,6 +45,11 @@ func NoteAnnotations(t *endpoint.Target) {
 			t.Note(p, "", "", endpoint.ReasonCheck, "the health check is invalid, so all targets count as up: "+p.CheckInvalid)
 		}
 		override(p, "Gateway "+t.Gateway.Name, t.Gateway.Annotations)
+		for x := range api.NumWords {
+			if _, ok := t.Gateway.Annotations[x.Annotation()]; ok {
+				t.Note(p, "", "", endpoint.ReasonAnnotation, "annotation "+x.Annotation()+" of Gateway "+t.Gateway.Name+" is not read: write it on the policy")
+			}
+		}
 		override(p, "the policy", p.Annotations)
 		api.AttributesOf(p.Annotations, func(annotation, value, known string) { note(p, "the policy", annotation, value, known) })
 	}
