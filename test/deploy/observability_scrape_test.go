@@ -94,9 +94,11 @@ func startScraped(t *testing.T) (server, metrics string) {
 		boottest.ReplaceIn(t, file, file, "port: "+"8081", fmt.Sprintf("port: %d", peertest.FreePort(t)))
 	}
 	boottest.WriteFile(t, filepath.Join(dir, "examples", "eu", "long.yaml"), longChain())
+	boottest.WriteFile(t, filepath.Join(dir, "examples", "eu", "groups.yaml"), "{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: groups, namespace: dns}, "+
+		"spec: {domainName: kuadrant-active-groups, zoneRef: {name: zone}, type: TXT, rdata: version=1;groups=green}}\n")
 	server, metrics = fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t)), fmt.Sprintf("127.0.0.1:%d", peertest.FreePort(t))
 	corefile := filepath.Join(dir, "Corefile")
-	boottest.ReplaceIn(t, "Corefile.example", corefile, ":1053", server[strings.LastIndex(server, ":"):], " examples/", " "+dir+"/examples/",
+	boottest.ReplaceIn(t, "Corefile.example", corefile, ":1053", server[strings.LastIndex(server, ":"):], " manifests examples/na\n", " manifests "+dir+"/examples/na {\ngroup green\n}\n", " examples/", " "+dir+"/examples/",
 		":8090", fmt.Sprint(":", peertest.FreePort(t)), "    errors\n", "    errors\n    prometheus "+metrics+"\n", "        rname admin@example.com\n", "        rname admin@example.com\n        state "+dir+"/state\n")
 	boottest.RunCoreDNS(t, boottest.CoreDNS(t), corefile)
 	return server, metrics

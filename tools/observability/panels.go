@@ -253,6 +253,11 @@ var rows = []row{
 			description: "Names of which something is held back. Half a minute of it comes from a Gateway's status; more is a list that lacks objects.",
 			queries:     []query{{"{{zone}}", `max by (zone) (` + plugin + `held_removals{` + zones + `})`}},
 		},
+		{
+			kind: "timeseries", title: "Active groups", unit: "none", width: 12,
+			description: "Groups of clusters: 1 is active. Empty without a TXT record that names the active ones.",
+			queries:     []query{{"{{zone}} {{group}}", `min by (zone, group) (` + plugin + `group_active{` + zones + `})`}},
+		},
 	}},
 	{"State on disk", []panel{
 		{
