@@ -272,6 +272,8 @@ func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
 	up := s.Above(a.FQDN)
 	delegates := up != nil && up.Object != nil
 	switch {
+	case up != nil && up.NamesGroups(a.FQDN) && !opt.administers(up, &z.Meta):
+		return opt.notAdministrator(up, &z.Meta, "the active groups of "+TrimDot(up.Origin))
 	case s.lets(&z.Meta, z.Parent, a.FQDN, up, opt):
 		if delegates {
 			a.Parent = up.Object
