@@ -87,7 +87,7 @@ func (a *clusters) settle() {
 	a.known = slices.DeleteFunc(a.known, func(c *cluster) bool {
 		feeds := a.feedsOf(c.now.UID)
 		if len(feeds) > 0 {
-			if c.awaits = nil; !slices.Equal(feeds, c.feeds) {
+			if c.awaits = nil; !slices.Equal(feeds, c.feeds) || c.now.Group != feeds[0].group {
 				c.merge(feeds, nil)
 			}
 			return false

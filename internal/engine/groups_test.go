@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/miekg/dns"
@@ -65,4 +66,19 @@ func TestGroupTexts(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGroupAfterReload: a reload that changes nothing but a cluster's group counts (rule 9.5).
+func TestGroupAfterReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeSource{name: "c", place: "api"}
+		r := begin(t, "", nil, f)
+		f.show(hosts{"a": "192.0.2.1"})
+		for _, group := range []string{"blue", "green", ""} {
+			r = beginWith(t, "", r, func(_ *Engine, s *settings) { s.feeds[0].group = group }, f)
+			if got := r.e.Snapshot().Objects().Clusters[0].Group; got != group {
+				t.Errorf("the cluster has the group %q, want %q", got, group)
+			}
+		}
+	})
 }

@@ -119,6 +119,7 @@ func (e *Engine) setFeeds(s *settings) {
 		f.selection = s.selection
 		if j := slices.IndexFunc(before, func(o *feed) bool { return o.of == nil && o.name == f.name && o.same.equal(f.same) }); j >= 0 {
 			s.feeds[i] = before[j]
+			s.feeds[i].group = f.group
 		}
 	}
 	e.feeds = slices.Clone(s.feeds)
