@@ -285,7 +285,8 @@ func (c *contest) newBuilder() pool.Builder {
 			}
 			return ""
 		},
-		Secret: c.next.In.Secret,
+		Complete: c.next.complete,
+		Secret:   c.next.In.Secret,
 		NoSecrets: func(cluster string) bool {
 			e := c.cluster(cluster)
 			return e != nil && e.in.Listings[api.KindSecret] == api.NotWatched

@@ -42,6 +42,8 @@ type Builder struct {
 	// Active returns the groups of clusters that are active where a host lies, Group that of a cluster (rule 9.5).
 	Active func(host string) *api.ActiveGroups
 	Group  func(cluster string) string
+	// Complete is true if every source has been listed.
+	Complete bool
 	// Secret returns a cluster's Secret by namespace/name, nil if unknown.
 	Secret func(cluster, name string) *api.Secret
 	// NoSecrets reports whether the Corefile turns off Secrets for a cluster.
@@ -177,10 +179,14 @@ func (b *Builder) noteAttributes(on []*endpoint.Contender) {
 // noteWithoutChoice tells contenders of a host without a choice of attributes that only a choice can have.
 func (b *Builder) noteWithoutChoice(on []*endpoint.Contender) {
 	for _, c := range on {
+		choice := "set loadBalancing for a choice"
+		if c.Kind != api.KindDNSPolicy {
+			choice = "give its endpoints set identifiers for a choice"
+		}
 		for x := range c.Attributes.All() {
 			if x != api.Fail && x != api.MaxAnswers {
-				b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: the host answers with all its addresses; set loadBalancing for a choice",
-					endpoint.TrimDot(c.Host), x, c.Attributes.Text(x))
+				b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: the host answers with all its addresses; %s",
+					endpoint.TrimDot(c.Host), x, c.Attributes.Text(x), choice)
 			}
 		}
 	}

@@ -281,14 +281,14 @@ func (x *expansion) pool(p *Pool, c *chainName, flat, other bool) {
 	for i := range ways {
 		p.Members = append(p.Members, x.member(c.name, &ways[i], x.places.list[i].group, flat, other, checked))
 	}
-	if !x.away {
+	if !x.away && x.b.Complete {
 		x.noteLoneStandbys(p, ways)
 	}
 	p.seal(other)
 }
 
 // noteLoneStandbys tells the objects of members whose priority has no effect, because all of their geo group have it (rule 9.1). It waits
-// for members that are away: they may have another one.
+// for members that are away, or not read yet: they may have another one.
 func (x *expansion) noteLoneStandbys(p *Pool, ways []path) {
 	for i := range p.Members {
 		m := &p.Members[i]
