@@ -1,13 +1,13 @@
 package records
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
@@ -16,25 +16,27 @@ import (
 
 // activate finds out which groups of clusters are active in each zone, and marks the hosts that this changes (rule 9.5).
 func (c *compiler) activate() {
-	grouped := func(cluster *api.Cluster) bool { return cluster.Group != "" }
 	var before map[string]status.Activity
 	if c.prev != nil {
 		before = c.prev.Activity
 	}
-	if named := slices.ContainsFunc(c.next.In.Clusters, grouped); named {
-		c.findActive()
-	} else if before == nil {
-		return
+	if slices.ContainsFunc(c.next.In.Clusters, func(cluster *api.Cluster) bool { return cluster.Group != "" }) {
+		c.findActive(before)
 	}
 	if c.prev == nil {
 		return
 	}
 	for i, s := range c.prev.Clusters {
 		was, is := c.prev.In.Clusters[i].Group, c.next.In.Clusters[i].Group
+		if was == is && was == "" {
+			continue
+		}
 		switched := make(map[int]bool)
-		for j, z := range c.zones {
-			if before[z.Origin()].Active.Has(was) != c.next.Activity[z.Origin()].Active.Has(is) {
-				switched[j] = true
+		for _, named := range [...]map[string]status.Activity{before, c.next.Activity} {
+			for origin := range named {
+				if before[origin].Active.Has(was) != c.next.Activity[origin].Active.Has(is) {
+					switched[c.next.Table.Index[origin]] = true
+				}
 			}
 		}
 		if len(switched) == 0 {
@@ -50,25 +52,31 @@ func (c *compiler) activate() {
 	}
 }
 
-// findActive finds the active groups of all zones.
-func (c *compiler) findActive() {
+// findActive finds the active groups of all zones. before are those that the changes count from; nil for none: all zones are looked at.
+func (c *compiler) findActive(before map[string]status.Activity) {
+	for _, change := range c.order {
+		if strings.HasPrefix(change.key, api.ActiveGroupsLabel+".") {
+			c.renewGroup(change)
+		}
+	}
 	if c.old != nil {
 		c.next.In.ActiveGroups = c.old.In.ActiveGroups
 	}
-	c.next.Activity = make(map[string]status.Activity)
 	known := make(map[string]*api.ActiveGroups)
+	c.next.Activity = make(map[string]status.Activity)
+	maps.Copy(c.next.Activity, before)
 	for i, z := range c.zones {
-		if name := z.GroupsName(); name != "" {
-			if change := c.dirty[endpoint.GroupKey(name)]; change != nil {
-				c.renewGroup(change)
-			}
-			is := c.activityAt(i, name)
-			if is != (status.Activity{}) {
+		if before == nil || c.edits[i] != nil || before[z.Origin()].Alias != "" {
+			if is := c.activityAt(i, z.GroupsName()); is != (status.Activity{}) {
 				c.next.Activity[z.Origin()] = is
+			} else {
+				delete(c.next.Activity, z.Origin())
 			}
-			if is.Active != nil {
-				known[z.Origin()] = is.Active
-			}
+		}
+	}
+	for origin, is := range c.next.Activity {
+		if is.Active != nil {
+			known[origin] = is.Active
 		}
 	}
 	c.next.In.ActiveGroups = known
@@ -99,6 +107,9 @@ func (c *compiler) activityAt(zone int, name string) (is status.Activity) {
 
 // groupTexts returns the TXT records at a name, or the target of the CNAME there.
 func (c *compiler) groupTexts(zone int, name string) (texts []string, alias string) {
+	if name == "" { // it would be too long
+		return nil, ""
+	}
 	n := c.nodeAt(name)
 	if n == nil {
 		return nil, ""
