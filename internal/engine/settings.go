@@ -209,6 +209,9 @@ func (e *Engine) prepare(cfg *Options) (*settings, error) {
 	if err := e.readClusters(s, cfg); err != nil {
 		return nil, err
 	}
+	for _, f := range s.feeds {
+		f.group = cfg.GroupOf(f.name)
+	}
 	var err error
 	if s.handed, s.locator = cfg.Locator, cfg.Locator; s.locator == nil {
 		if s.locator, err = openGeo(cfg, e.log); err != nil {

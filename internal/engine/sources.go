@@ -14,13 +14,13 @@ import (
 func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	for _, from := range cfg.Sources {
 		s.feeds = append(s.feeds, &feed{
-			name: from.Name(), pools: cfg.Pools[from.Name()], group: cfg.GroupOf(from.Name()), source: from, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", from)},
+			name: from.Name(), pools: cfg.Pools[from.Name()], source: from, stats: new(source.Stats), same: feedSettings{text: fmt.Sprintf("%p", from)},
 		})
 	}
 	for _, m := range cfg.Manifests {
 		sel := s.reads
 		sel.Pools = cfg.Pools[m.Cluster]
-		f := &feed{name: m.Cluster, pools: sel.Pools, group: cfg.GroupOf(m.Cluster), stats: new(source.Stats), same: feedSettings{text: m.Dir + fmt.Sprint(sel)}}
+		f := &feed{name: m.Cluster, pools: sel.Pools, stats: new(source.Stats), same: feedSettings{text: m.Dir + fmt.Sprint(sel)}}
 		f.source = source.Directory(source.DirectoryOptions{
 			Cluster: m.Cluster, Dir: m.Dir, Selection: sel, Logf: e.log.Warningf, Infof: e.log.Infof, Stats: f.stats,
 		})
@@ -41,7 +41,6 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 	if err != nil {
 		return cfg.At(PluginName).Errorf("%w", err)
 	}
-	f.group = cfg.GroupOf(LocalCluster)
 	s.feeds = append(s.feeds, f)
 	for _, c := range cfg.Clusters {
 		sel, as := s.reads, as
@@ -55,7 +54,7 @@ func (e *Engine) readClusters(s *settings, cfg *Options) error {
 		if err != nil {
 			return cfg.At(c.Key()).Errorf("cluster %s: %w", c.Name, err)
 		}
-		f.extra, f.group = true, cfg.GroupOf(c.Name)
+		f.extra = true
 		s.feeds = append(s.feeds, f)
 	}
 	if s.reads.Watches(api.KindSecret) {
