@@ -99,9 +99,9 @@ type checker struct {
 
 // groups finds active groups that cannot be read, or that no cluster has.
 func (c *checker) groups() {
-	for _, z := range c.snapshot.Zones() {
-		if g := GroupsOf(c.snapshot, z); g != nil && g.Wrong() {
-			c.add(SeverityWarning, ReasonGroups, nil, trim(z.Origin()), "%s", g.Text())
+	for origin, g := range NamedGroups(c.snapshot) {
+		if g.Wrong() {
+			c.add(SeverityWarning, ReasonGroups, nil, trim(origin), "%s", g.Text())
 		}
 	}
 }

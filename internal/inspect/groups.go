@@ -32,15 +32,26 @@ type Group struct {
 	Clusters []string `json:"clusters"`
 }
 
-// GroupsOf returns the groups of a zone; nil if no cluster has a group.
-func GroupsOf(s *records.Snapshot, z *records.Zone) *Groups {
-	clusters := make(map[string][]string)
+// clustersOf returns the clusters of each group; nil if no cluster has one.
+func clustersOf(s *records.Snapshot) (clusters map[string][]string) {
 	for _, c := range s.Objects().Clusters {
-		if c.Group != "" {
-			clusters[c.Group] = append(clusters[c.Group], c.Name)
+		if c.Group == "" {
+			continue
 		}
+		if clusters == nil {
+			clusters = make(map[string][]string)
+		}
+		clusters[c.Group] = append(clusters[c.Group], c.Name)
 	}
-	if len(clusters) == 0 {
+	return clusters
+}
+
+// GroupsOf returns the groups of a zone; nil if no cluster has a group.
+func GroupsOf(s *records.Snapshot, z *records.Zone) *Groups { return groupsOf(s, z, clustersOf(s)) }
+
+// groupsOf is GroupsOf with the clusters of each group.
+func groupsOf(s *records.Snapshot, z *records.Zone, clusters map[string][]string) *Groups {
+	if clusters == nil {
 		return nil
 	}
 	is := s.Activity[z.Origin()]
@@ -49,13 +60,15 @@ func GroupsOf(s *records.Snapshot, z *records.Zone) *Groups {
 	if z.Object != nil {
 		g.Namespaces = []string{z.Object.Namespace()}
 	}
-	if is.Active != nil {
-		for _, name := range is.Active.Names {
-			clusters[name] = append(make([]string, 0, len(clusters[name])), clusters[name]...)
-		}
-	}
 	for name, of := range clusters {
 		g.Groups = append(g.Groups, Group{Name: name, Active: is.Active.Has(name), Clusters: of})
+	}
+	if is.Active != nil {
+		for _, name := range is.Active.Names {
+			if clusters[name] == nil {
+				g.Groups = append(g.Groups, Group{Name: name, Active: true, Clusters: []string{}})
+			}
+		}
 	}
 	slices.SortFunc(g.Groups, func(a, b Group) int { return strings.Compare(a.Name, b.Name) })
 	return g
@@ -66,9 +79,9 @@ func NamedGroups(s *records.Snapshot) map[string]*Groups {
 	if s == nil || s.Activity == nil {
 		return nil
 	}
-	all := make(map[string]*Groups, len(s.Activity))
+	all, clusters := make(map[string]*Groups, len(s.Activity)), clustersOf(s)
 	for origin := range s.Activity {
-		all[origin] = GroupsOf(s, s.Served[s.Table.Index[origin]])
+		all[origin] = groupsOf(s, s.Served[s.Table.Index[origin]], clusters)
 	}
 	return all
 }

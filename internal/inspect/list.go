@@ -33,11 +33,11 @@ func (v *View) Zones() []Zone {
 	for _, origin := range v.Snapshot.Open() {
 		open[origin] = true
 	}
-	all := make([]Zone, 0, len(v.Snapshot.Zones()))
+	all, clusters := make([]Zone, 0, len(v.Snapshot.Zones())), clustersOf(v.Snapshot)
 	for _, z := range v.Snapshot.Zones() {
 		all = append(all, Zone{
 			Name: trim(z.Origin()), Serial: z.Serial(), Names: z.Listed, Conflicts: z.Conflicts,
-			Held: v.Held[z.Origin()], Open: open[z.Origin()], Groups: GroupsOf(v.Snapshot, z),
+			Held: v.Held[z.Origin()], Open: open[z.Origin()], Groups: groupsOf(v.Snapshot, z, clusters),
 		})
 	}
 	slices.SortFunc(all, func(a, b Zone) int { return strings.Compare(a.Name, b.Name) })
