@@ -36,8 +36,8 @@ func (p *parser) cluster(args []string) error {
 		return fmt.Errorf("two clusters are named %q; rename one of them", c.Name)
 	}
 	p.clustersAt = p.at
-	if p.c.NextArg() { // the brace that begins its block
-		if err := p.lines("a cluster", clusterProperties(&c)); err != nil {
+	if p.c.NextArg() { // the opening brace of its block
+		if err := p.lines("cluster", clusterProperties(&c)); err != nil {
 			return err
 		}
 		p.at = p.clustersAt
@@ -63,7 +63,7 @@ func checkClusterName(name string) error {
 	return nil
 }
 
-// lines reads the block of a property, whose opening brace was read last. of is what the block is about, such as "a cluster".
+// lines reads the block of a property, whose opening brace has been read. of is its subject, such as "cluster".
 func (p *parser) lines(of string, properties map[string]func([]string) error) error {
 	if p.c.NextArg() {
 		return fmt.Errorf("unexpected %q after {; write it on a line of its own", p.c.Val())
@@ -83,12 +83,12 @@ func (p *parser) lines(of string, properties map[string]func([]string) error) er
 			return fmt.Errorf("%s: unexpected %q", name, p.c.Val())
 		}
 		if seen[name] {
-			return fmt.Errorf("%s appears twice in %s", name, strings.Replace(of, "a ", "one ", 1))
+			return fmt.Errorf("%s appears twice in one %s", name, of)
 		}
 		seen[name] = true
 		read, ok := properties[name]
 		if !ok {
-			return fmt.Errorf("%s: unknown in %s; want %s", name, of, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
+			return fmt.Errorf("%s: unknown in a %s; want %s", name, of, strings.Join(slices.Sorted(maps.Keys(properties)), ", "))
 		}
 		if err := read(args); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

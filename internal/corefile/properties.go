@@ -87,8 +87,8 @@ func (p *parser) manifests(args []string) error {
 		return err
 	}
 	p.manifestsAt = p.at
-	if p.c.NextArg() { // the brace that begins its block
-		if err := p.lines("a directory", map[string]func([]string) error{"group": groupOf(&m.Group)}); err != nil {
+	if p.c.NextArg() { // the opening brace of its block
+		if err := p.lines("directory", map[string]func([]string) error{"group": groupOf(&m.Group)}); err != nil {
 			return err
 		}
 		p.at = p.manifestsAt
