@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Attribute is what can be said of a host or a member beside geography and weight: by an annotation of a policy, AttributePrefix
-// and a word, or by the word in an endpoint's providerSpecific.
+// Attribute is a setting of a host or a member besides geography and weight: an annotation of a policy, AttributePrefix
+// and a word, or the word in an endpoint's providerSpecific.
 type Attribute uint8
 
 // The attributes. Priority is a member's; the others concern the host as a whole, so that its owner's count.
@@ -62,17 +62,21 @@ func (x Attribute) String() string { return attributes[x].word }
 // Annotation returns the annotation of a policy that says it.
 func (x Attribute) Annotation() string { return AttributePrefix + x.String() }
 
-// known says what its values can be.
+// known describes the valid values.
 func (x Attribute) known() string {
 	if of := &attributes[x]; of.words == nil {
 		return fmt.Sprintf("a whole number from %d to %d", of.from, of.to)
 	}
-	words := slices.DeleteFunc(slices.Clone(attributes[x].words), func(word string) bool { return word == "" })
+	return enumerated(slices.DeleteFunc(slices.Clone(attributes[x].words), func(word string) bool { return word == "" }), "or")
+}
+
+// enumerated returns words in one text, such as "a, b or c"; conjunction stands before the last of several.
+func enumerated(words []string, conjunction string) string {
 	last := len(words) - 1
 	if last == 0 {
 		return words[0]
 	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + " " + conjunction + " " + words[last]
 }
 
 // value returns what a text means; ok is false where it means nothing.
@@ -170,8 +174,7 @@ func (a Attributes) Unlike(owner *Attributes) iter.Seq[Attribute] {
 	}
 }
 
-// AttributesOf reads annotations. wrong, which may be nil, is told of those whose values mean nothing, and of what is read
-// there.
+// AttributesOf reads annotations. wrong, which may be nil, gets those with an invalid value, and the valid ones.
 func AttributesOf(annotations map[string]string, wrong func(annotation, value, known string)) (a Attributes) {
 	if len(annotations) == 0 {
 		return a // by far the most

@@ -171,8 +171,7 @@ var propertiesRead = func() string {
 	for x := range NumAttributes {
 		names = append(names, x.String())
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last]
+	return enumerated(names, "and")
 }()
 
 const propertyAWS = "aws/weight"

@@ -113,8 +113,8 @@ func parseOverride(fields []string) (Override, error) {
 	default:
 		return o, fmt.Errorf("%s: write %s", quote(strings.Join(fields, " ")), want)
 	}
-	if last := len(words) - 1; !slices.Contains(words, o.Word) {
-		return o, fmt.Errorf("%s: write %s or %s", quote(o.Word), strings.Join(words[:last], ", "), words[last])
+	if !slices.Contains(words, o.Word) {
+		return o, fmt.Errorf("%s: write %s", quote(o.Word), enumerated(words, "or"))
 	}
 	return o, nil
 }
