@@ -245,7 +245,7 @@ func (o *overview) heldAlarm(now time.Time) {
 	o.add(len(held), a)
 }
 
-// groupsAlarm says in which zones the active groups cannot be read, or no cluster has one.
+// groupsAlarm lists zones whose active groups cannot be read, or are no cluster's.
 func (o *overview) groupsAlarm() {
 	wrong := slices.DeleteFunc(slices.Clone(o.Zones), func(z inspect.Zone) bool { return z.Groups == nil || !z.Groups.Wrong() })
 	o.add(len(wrong), alarm{
@@ -257,7 +257,7 @@ func (o *overview) groupsAlarm() {
 	})
 }
 
-// targetAlarm says which targets are down, or not decided.
+// targetAlarm lists targets that are down or not decided.
 func (o *overview) targetAlarm() {
 	if o.Targets == nil {
 		return

@@ -22,12 +22,12 @@ var orders = [...][4]strategy{
 	api.OrderPriority: {byUse{}, byPriority{}, byGeo{}, byState{}},
 }
 
-// rank is the places of a member in the steps of its order, the first in the highest octet: the lowest rank is taken.
+// rank is a member's places in the steps of its order, the first step in the highest octet: the lowest rank wins.
 type rank uint64
 
 const last = ^rank(0)
 
-// rank goes through orders, written out: calls through the interface would make a query half as slow again.
+// rank is orders, written out: interface calls would make a query half as slow again.
 func (p *Pool) rank(m *Member, is Class, at *geo.Codes) rank {
 	near, priority := byGeo{}.Place(p, m, is, at), byPriority{}.Place(p, m, is, at)
 	if p.Attributes.Of(api.Order) == api.OrderPriority {

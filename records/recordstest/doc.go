@@ -21,10 +21,12 @@
 //	secret a/creds ZONE_ID=example.com DOMAIN_NAME=*.example.com
 //	probe a/p 192.0.2.1 host=www.example.com check=HTTP:80/ healthy=false
 //
-// Every kind has at= (its age: a duration after the first of January 2026, a time, or - for none; by default objects are
-// as old as the order of their lines), uid=, labels=, annotations=, override= (the annotation kuadrant.io/health-override),
-// fallback= (kuadrant.io/geo-fallback), priority=, order=, sticky=, fail= and max-answers= (the annotations kuadrant.io/priority and so
-// on; of an endpoint its properties), targets= and probe-address= (the same), target= (external-dns's annotation), owner=KIND/NAME/UID (its controller), managed (written by this server) and deleting.
-// A listener is [NAME:]HOST[:PORT], and delegate= is NAMESPACES[/PATTERNS[/TYPES]]; without patterns it allows all. Whatever
-// else there is has its path: spec.loadBalancing={weight: 10}, in YAML.
+// Every kind has at= (its age: a duration after 1 January 2026, a time, or - for none; by default
+// objects are as old as the order of their lines), uid=, labels=, annotations=, override= (the
+// annotation kuadrant.io/health-override), fallback= (kuadrant.io/geo-fallback), priority=, order=,
+// sticky=, fail=, max-answers=, targets= and probe-address= (the annotations of these names; of an
+// endpoint its properties), target= (external-dns's annotation), owner=KIND/NAME/UID (its
+// controller), managed (written by this server) and deleting. A listener is [NAME:]HOST[:PORT], and
+// delegate= is NAMESPACES[/PATTERNS[/TYPES]]; without patterns it allows all. Other fields go by
+// path, in YAML: spec.loadBalancing={weight: 10}.
 package recordstest

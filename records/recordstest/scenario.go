@@ -26,7 +26,7 @@ import (
 //	nets              lines of CIDR and code: where clients are
 //	pools             lines of a cluster and the namespaces in which it pools
 //	groups            lines of a cluster and its group
-//	dnssec            zones that CoreDNS's dnssec plugin lists; RRSIG records are seen with their type and signer alone
+//	dnssec            zones that CoreDNS's dnssec plugin lists; of RRSIG records, only type and signer are shown
 //	CLUSTER/FILE.yaml the file's new content, empty to delete it
 //	CLUSTER/FILE      the same in the short form
 //	ask               questions, each followed by its answer: > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]

@@ -72,16 +72,16 @@ func Zones(origins ...string) *records.Options {
 
 // Apply changes the world. texts have lines of objects, and these commands, each on one line:
 //
-//	cluster NAME [uid=UID] [pools=NAMESPACE,...] [group=GROUP] [KIND=notlisted|listed|notwatched|missing|...]   what follows is about this one
+//	cluster NAME [uid=UID] [pools=NAMESPACE,...] [group=GROUP] [KIND=notlisted|listed|notwatched|missing|...]   the cluster of the next lines
 //	delete WORD NAMESPACE/NAME            such as delete gateway a/prod
-//	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry, without an owner none
-//	serial ORIGIN HASH SERIAL             what is kept of a zone, "-" for no hash; keeper CLUSTER has it shown
-//	kept NAMESPACE/NAME HASH SERIAL       what the status of a Zone keeps
-//	overrides [LINE;LINE...]              the operator's words
+//	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry; without an owner, remove it
+//	serial ORIGIN HASH SERIAL             a zone's kept serial, "-" for no hash; keeper CLUSTER makes it visible
+//	kept NAMESPACE/NAME HASH SERIAL       the serial kept in a Zone's status
+//	overrides [LINE;LINE...]              the manual overrides
 //	resolved NAME [TEXT...]               the TXT records at the end of a CNAME that names active groups; none for a failure
-//	find ADDRESS up|unknown|down [PART]   what checks of an address find, from then on; PART is of the key of those that are meant
-//	outcome ADDRESS REASON [TIMES]        that checks of an address have ended so, such as StatusCode 3
-//	miss WORD NAMESPACE/NAME              has the guard keep an object that is missing
+//	find ADDRESS up|unknown|down [PART]   check results of an address from now on; PART limits them to targets whose key has it
+//	outcome ADDRESS REASON [TIMES]        the outcome of an address's checks, such as StatusCode 3
+//	miss WORD NAMESPACE/NAME              have the guard hold an object that is missing
 //	awaited NAME...                       clusters of which nothing is known
 func (w *World) Apply(t testing.TB, texts ...string) {
 	t.Helper()
