@@ -94,6 +94,9 @@ func (c *compiler) activityAt(zone int, name string) (is status.Activity) {
 		}
 	}
 	if texts == nil {
+		if c.mayName() {
+			return is
+		}
 		return status.Activity{}
 	}
 	now, err := api.ParseActiveGroups(texts...)
@@ -103,6 +106,18 @@ func (c *compiler) activityAt(zone int, name string) (is status.Activity) {
 		is.Active = now
 	}
 	return is
+}
+
+// mayName reports whether a cluster that is not listed may hold the record that names active groups.
+func (c *compiler) mayName() bool {
+	return slices.ContainsFunc(c.next.In.Clusters, func(cluster *api.Cluster) bool {
+		for k, l := range cluster.Listings {
+			if api.Kind(k).HoldsNames() && !l.Certain() && l != api.NotCounted {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // groupTexts returns the TXT records at a name, or the target of the CNAME there.

@@ -48,7 +48,7 @@ func newStage(t *testing.T, s *recordstest.Scenario) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &stage{t: t, w: recordstest.New(t, nil), block: block, random: rand.New(rand.NewPCG(1, 2)), dirty: true}
+	st := &stage{t: t, w: recordstest.New(t, nil), block: block, random: rand.New(rand.NewPCG(1, 2))}
 	st.w.Options = cfg.Records()
 	if text := s.Section("nets", ""); text != "" {
 		if st.nets, err = geo.ParseNets("nets", strings.NewReader(text)); err != nil {
@@ -81,15 +81,17 @@ func (s *stage) Write(cluster, file string, content []byte) {
 
 // Settle implements recordstest.Stage.
 func (s *stage) Settle() {
-	if s.dirty {
+	if s.dirty || s.w.Snapshot == nil {
 		s.w.Step(s.t)
 	}
 	s.dirty = false
 }
 
-// Apply plays a section world.
+// Apply plays a section world. A first one before any files is what a server starts with.
 func (s *stage) Apply(text string) {
-	s.Settle()
+	if s.dirty {
+		s.Settle()
+	}
 	s.w.Apply(s.t, text)
 	s.dirty = true
 }

@@ -44,6 +44,9 @@ func (e *Engine) compileNow() {
 	in.Overrides = e.settings().override.overrides()
 	in.GroupTexts = e.settings().groups.texts()
 	e.registry.fill(&in)
+	if prev == nil {
+		in.ActiveGroups = e.groups
+	}
 	if prev == nil && e.base != nil { // the state on disk was to answer first: see answerFromState
 		base := in
 		base.Clusters = e.base

@@ -19,6 +19,7 @@ const (
 	// groupsEvery is how often the end of a CNAME that names active groups is resolved: Kuadrant's TXT has a TTL of 60 seconds.
 	groupsEvery   = 15 * time.Second
 	groupsTimeout = 5 * time.Second
+	groupsAtOnce  = 16
 )
 
 // groupTexts resolves the TXT records behind CNAMEs that name active groups, in the background (rule 9.5).
@@ -43,6 +44,17 @@ func (g *groupTexts) texts() map[string]api.GroupText {
 		return nil
 	}
 	return *g.known.Load()
+}
+
+// settled reports whether each wanted target was resolved, or failed.
+func (g *groupTexts) settled() bool {
+	if g == nil {
+		return true
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	known := g.texts()
+	return !slices.ContainsFunc(g.wanted, func(target string) bool { _, is := known[target]; return !is })
 }
 
 // want sets the targets to resolve.
@@ -70,10 +82,7 @@ func (g *groupTexts) run(ctx context.Context) {
 		g.mu.Lock()
 		targets := g.wanted
 		g.mu.Unlock()
-		now := make(map[string]api.GroupText, len(targets))
-		for _, target := range targets {
-			now[target] = g.resolve(ctx, target)
-		}
+		now := g.resolveAll(ctx, targets)
 		if ctx.Err() != nil {
 			return
 		}
@@ -88,6 +97,26 @@ func (g *groupTexts) run(ctx context.Context) {
 		case <-g.news:
 		}
 	}
+}
+
+// resolveAll resolves all targets, some at a time: one that nobody answers for does not hold up the others for long.
+func (g *groupTexts) resolveAll(ctx context.Context, targets []string) map[string]api.GroupText {
+	texts := make([]api.GroupText, len(targets))
+	var asking sync.WaitGroup
+	turns := make(chan struct{}, groupsAtOnce)
+	for i, target := range targets {
+		turns <- struct{}{}
+		asking.Go(func() {
+			texts[i] = g.resolve(ctx, target)
+			<-turns
+		})
+	}
+	asking.Wait()
+	all := make(map[string]api.GroupText, len(targets))
+	for i, target := range targets {
+		all[target] = texts[i]
+	}
+	return all
 }
 
 // resolve asks the servers in turn, until one answers.

@@ -65,6 +65,12 @@ func TestGroupTexts(t *testing.T) {
 				t.Fatalf("known %v, want %v", g.texts(), step.known)
 			}
 		}
+		if !g.settled() {
+			t.Errorf("not settled with %v", step.wanted)
+		}
+	}
+	if g.want([]string{"next.example."}); newGroupTexts(nil, nil).settled() == g.settled() {
+		t.Error("settled before an answer")
 	}
 }
 
@@ -79,6 +85,45 @@ func TestGroupAfterReload(t *testing.T) {
 			if got := r.e.Snapshot().Objects().Clusters[0].Group; got != group {
 				t.Errorf("the cluster has the group %q, want %q", got, group)
 			}
+		}
+	})
+}
+
+// TestGroupsAfterRestart: a server that starts from the state on disk withdraws what the one before it did, though the record cannot be
+// read now (rule 9.5).
+func TestGroupsAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		name := func(f *fakeSource, text string) {
+			c := f.cluster(hosts{"a": "192.0.2.1"})
+			for k := range c.Listings {
+				c.Listings[k] = api.Listed
+			}
+			records := c.Records.Edit()
+			records.Set("dns/groups", &api.Record{
+				Meta: api.Meta{Name: "dns/groups", Cluster: f.name}, DomainName: "kuadrant-active-groups.example.com.",
+				Type: "TXT", Class: "IN", TTL: api.NoTTL, RData: text,
+			})
+			c.Records = records.Map()
+			f.send(c)
+		}
+		start := func() (r *running, c, d *fakeSource) {
+			c, d = &fakeSource{name: "c", place: "c"}, &fakeSource{name: "d", place: "d"}
+			return beginWith(t, dir, nil, func(_ *Engine, s *settings) {
+				s.feeds[0].group, s.feeds[1].group = "blue", "green"
+				s.opt.ZoneNamespaces = []string{"dns"}
+			}, c, d), c, d
+		}
+		r, c, d := start()
+		d.show(hosts{"a": "192.0.2.2"})
+		name(c, `"version=1;groups=green"`)
+		name(c, `"mistaken"`)
+		if got := r.answer("a"); got != "192.0.2.2" {
+			t.Errorf("before: %s", got)
+		}
+		r.e.Stop()
+		if r, _, _ = start(); r.answer("a") != "192.0.2.2" {
+			t.Errorf("after: %s", r.answer("a"))
 		}
 	})
 }

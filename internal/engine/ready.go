@@ -19,13 +19,13 @@ type readiness struct {
 
 // Ready reports whether there is something to answer from: every cluster has listed a kind with names, knows that it is not
 // installed, or has objects of one. A source without rights can only answer SERVFAIL, and must not look as good as the
-// process that it replaces (rule 7.4). Once true, it stays true.
+// process that it replaces (rule 7.4), and so must one that does not know the active groups yet (rule 9.5). Once true, it stays true.
 func (e *Engine) Ready() bool {
 	p := e.Current()
 	if p.Snapshot == nil || e.answers.Load() {
 		return p.Snapshot != nil
 	}
-	if !e.answerable(p) || !e.probed() {
+	if !e.answerable(p) || !e.probed() || !e.settings().groups.settled() {
 		return false
 	}
 	e.answers.Store(true)

@@ -22,6 +22,8 @@ type stateRead struct {
 	killed bool
 	// place is Contents.Place.
 	place string
+	// groups are Contents.Groups, which stand in until they can be read.
+	groups map[string]*api.ActiveGroups
 	// base are the clusters of the state, if the first answer from them waits for kept values; nil for none.
 	base []*api.Cluster
 }
@@ -62,7 +64,7 @@ func (e *Engine) readState(s, was *settings) {
 	if e.registry.waits() {
 		e.registry.lend(c) // the cluster's kept values go on
 	}
-	e.unused, e.killed, e.place = c.Clusters, c.Runs > 0, c.Place
+	e.unused, e.killed, e.place, e.groups = c.Clusters, c.Runs > 0, c.Place, c.Groups
 }
 
 // published returns known, with c's serials where they are newer (rule 6.7).

@@ -113,7 +113,7 @@ func (e *Engine) remembered(stopped bool) *statefile.Contents {
 		return nil
 	}
 	objects := snap.Objects()
-	c := &statefile.Contents{Written: e.Now(), Runs: 1, Owners: objects.Acquired.All(), Serials: snap.Published()}
+	c := &statefile.Contents{Written: e.Now(), Runs: 1, Groups: objects.ActiveGroups, Owners: objects.Acquired.All(), Serials: snap.Published()}
 	if stopped {
 		c.Runs = 0
 	}

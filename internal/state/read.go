@@ -118,7 +118,7 @@ type reader struct {
 
 func newReader(h header) *reader {
 	return &reader{
-		c:      Contents{Written: h.Written, Runs: h.Runs},
+		c:      Contents{Written: h.Written, Runs: h.Runs, Groups: make(map[string]*api.ActiveGroups)},
 		owners: make(map[string]api.Owner), serials: make(map[string]api.Kept), health: make(map[string]string),
 	}
 }
@@ -142,6 +142,8 @@ func (r *reader) line(line []byte) error {
 		}
 		r.owners[l.Name] = l.Owner
 		return nil
+	case "groups":
+		return put(value, func(l groupsLine) error { r.c.Groups[l.Zone] = api.NewActiveGroups(l.Active...); return nil })
 	case "serial":
 		return put(value, func(l serialLine) error { r.serials[l.Zone] = api.Kept{Hash: l.Hash, Serial: l.Serial}; return nil })
 	case "health":

@@ -9,6 +9,7 @@
 //	{"Gateway": …}        an object of that kind, in the form of api.Encode
 //	{"lacks": "Gateway"}  objects of that kind were omitted, so the list is incomplete
 //	{"secrets": …}        where the Secrets that name clusters are, if all of these are known
+//	{"groups": …}         the active groups of a zone
 //	{"owner": …}          the owner of a name
 //	{"serial": …}         what a zone was last published with
 //	{"health": …}         the state of a target
@@ -53,6 +54,8 @@ type Contents struct {
 	// Place is where the Secrets that name clusters are, in the form of Cluster.Place, if names were denied with all
 	// those clusters known; "" while some may be unknown.
 	Place string
+	// Groups are those of api.Objects.ActiveGroups.
+	Groups map[string]*api.ActiveGroups
 	// Owners are those of api.Objects.Acquired. Serials hold what each zone was last published with, by zone name
 	// with a final dot. Health holds the state of each target, by its key. Keys are unique. Read sets all three.
 	Owners  iter.Seq2[string, api.Owner]
@@ -134,6 +137,11 @@ type listingLine struct {
 
 // listings are the names of the api.Listing values.
 var listings = [...]string{"not listed", "listed", "not installed", "not watched", "missing"}
+
+type groupsLine struct {
+	Zone   string   `json:"zone"`
+	Active []string `json:"active"`
+}
 
 type ownerLine struct {
 	Name  string    `json:"name"`

@@ -94,6 +94,7 @@ func full(t testing.TB) *Contents {
 			{Cluster: &api.Cluster{Name: "apart", UID: "u", Pools: api.PoolsIn()}, Place: "p"},
 		},
 		Place:   `"https://192.0.2.1" namespace="dns"`,
+		Groups:  map[string]*api.ActiveGroups{"example.com.": api.NewActiveGroups("blue", "green"), "none.example.": {}},
 		Owners:  maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u"}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
 		Serials: maps.All(map[string]api.Kept{"example.com.": {Hash: "ab", Serial: 1<<32 - 1}, "gone.example.": {Serial: 7}}),
 		Health:  maps.All(map[string]string{"https://192.0.2.1:443/ host=a\n5m0s": "down"}),
@@ -124,7 +125,7 @@ func flat(c *Contents) any {
 		}
 		all = append(all, f)
 	}
-	return []any{all, c.Place, c.Written, c.Runs, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
+	return []any{all, c.Place, c.Written, c.Runs, c.Groups, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
 }
 
 func write(t testing.TB, dir string, c *Contents) []byte {

@@ -167,6 +167,11 @@ func (w *writer) body(c *Contents) error {
 			return err
 		}
 	}
+	for zone, groups := range c.Groups {
+		if err := w.member("groups", groupsLine{zone, groups.Names}); err != nil {
+			return err
+		}
+	}
 	for name, owner := range c.Owners {
 		if err := w.member("owner", ownerLine{name, owner}); err != nil {
 			return err

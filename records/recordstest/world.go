@@ -79,6 +79,7 @@ func Zones(origins ...string) *records.Options {
 //	kept NAMESPACE/NAME HASH SERIAL       the serial kept in a Zone's status
 //	overrides [LINE;LINE...]              the manual overrides
 //	resolved NAME [TEXT...]               the TXT records at the end of a CNAME that names active groups; none for a failure
+//	active ORIGIN GROUP...                the active groups that the state on disk has for a zone
 //	find ADDRESS up|unknown|down [PART]   check results of an address from now on; PART limits them to targets whose key has it
 //	outcome ADDRESS REASON [TIMES]        the outcome of an address's checks, such as StatusCode 3
 //	miss WORD NAMESPACE/NAME              have the guard hold an object that is missing
@@ -132,6 +133,12 @@ func (w *World) line(block []string) error {
 			texts[f[1]] = api.GroupText{Err: "no TXT record"}
 		}
 		w.in.GroupTexts = texts
+	case "active":
+		w.in.ActiveGroups = maps.Clone(w.in.ActiveGroups)
+		if w.in.ActiveGroups == nil {
+			w.in.ActiveGroups = make(map[string]*api.ActiveGroups)
+		}
+		w.in.ActiveGroups[f[1]] = api.NewActiveGroups(f[2:]...)
 	case "find":
 		i := slices.Index([]string{"up", "unknown", "down"}, f[2])
 		if i < 0 {
