@@ -45,6 +45,7 @@ const (
 	ReasonAllDrained     = "AllDrained"     // all members of a name are drained, so that draining has no effect
 	ReasonGroups         = "ActiveGroups"   // a zone's active groups cannot be read, or no cluster has one (rule 9.5)
 	ReasonStandby        = "Standby"        // a member never serves, as one of a lower priority is never down (rule 9.1)
+	ReasonPriority       = "Priority"       // a policy has a priority in one cluster, and says nothing of it in another (rule 9.1)
 	ReasonFailsClosed    = "FailsClosed"    // clients get no address, as all their members are down (rule 9.3)
 	ReasonFailsOpen      = "FailsOpen"      // clients get members that are down, as they have no other
 	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
@@ -92,6 +93,8 @@ type checker struct {
 	ends map[string]deadEnd
 	// steered are the names whose answers depend on where clients are.
 	steered []string
+	// unlike are the policies already reported to have another priority elsewhere.
+	unlike map[records.Object]bool
 	// empty are the objects whose hosts are all reported as without an address.
 	empty map[records.Object]bool
 	found []Finding
@@ -198,6 +201,7 @@ func (c *checker) name(n *records.NameState, told map[records.Object]bool) {
 	if len(t.Groups) > 0 {
 		c.members(t)
 		c.standbys(t)
+		c.priorities(t)
 	} else if len(t.Addrs) == 1 && !isAddress(t.Addrs[0].Address) {
 		c.alias(n)
 	}

@@ -135,8 +135,8 @@ func (c *checker) health(t *records.Tree) {
 		c.warn(&t.NameState, ReasonFailsClosed, "%s get no address (fail: closed), as all are down: %s", t.FailsClosed, someOf(down))
 	}
 	if len(denied) > 0 {
-		c.warn(&t.NameState, ReasonNotChecked, "the server does not check %s, which counts as up: probe-deny or the default "+
-			"denies it, and probe-allow does not allow it", someOf(denied))
+		c.warn(&t.NameState, ReasonNotChecked, "not checked, and so counted as up: %s; probe-deny or the default denies checks "+
+			"there, and probe-allow does not allow them", someOf(denied))
 	}
 }
 
@@ -159,6 +159,32 @@ func (c *checker) standbys(t *records.Tree) {
 		if first := lowest[key(g)]; first != nil && m.Priority > first.Priority {
 			c.add(SeverityWarning, ReasonStandby, &m.Owner, t.Name, "its priority is %d, and it never serves: %s, of priority %d, goes first and is not "+
 				"checked; give that a healthCheck", m.Priority, ObjectText(first.Owner), first.Priority)
+		}
+	}
+}
+
+// priorities finds policies that exist in several clusters, and have a priority in some alone: it may be missing where the policy says
+// nothing. One that says "0" means it.
+func (c *checker) priorities(t *records.Tree) {
+	in := c.snapshot.Objects()
+	standby := make(map[string]*records.TreeMember) // of the policies with a priority
+	for _, m := range membersOf(t) {
+		if m.Owner.Kind == kindPolicy && m.Priority > 0 {
+			standby[m.Owner.Name] = m
+		}
+	}
+	for _, m := range membersOf(t) {
+		other := standby[m.Owner.Name]
+		if other == nil || m.Owner.Kind != kindPolicy || m.Owner.Cluster == other.Owner.Cluster || c.unlike[m.Owner] {
+			continue
+		}
+		if p, ok := in.Cluster(m.Owner.Cluster).Policies.Get(m.Owner.Name); ok && p.Annotations[api.Priority.Annotation()] == "" {
+			if c.unlike == nil {
+				c.unlike = make(map[records.Object]bool)
+			}
+			c.unlike[m.Owner] = true
+			c.add(SeverityWarning, ReasonPriority, &m.Owner, "", "it has no annotation %s, so its priority is 0, while in cluster %s it is %d: "+
+				"write the annotation here, too", api.Priority.Annotation(), other.Owner.Cluster, other.Priority)
 		}
 	}
 }

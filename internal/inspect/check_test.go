@@ -197,8 +197,8 @@ func TestCheckHealth(t *testing.T) {
 		"a wildcard of members":                {hosts(wild + " geo=GEO-EU weight=1 default" + checked), never, nil},
 		"a wildcard, and what to ask":          {hosts(wild + checked + ",host=y.x.example.com"), "", nil},
 		"a wildcard that shares what is found": {hosts("x x.example.com,*.x.example.com 192.0.2.1 geo=GEO-EU weight=1 default" + checked), "", nil},
-		"denied":                               {hosts(denied), unchecked + "the server does not check 127.0.0.9, which", &health.Guard{}},
-		"denied by a line":                     {hosts(simple + checked), unchecked + "not check 192.0.2.1,", &health.Guard{Deny: prefix("192.0.2.0/24")}},
+		"denied":                               {hosts(denied), unchecked + "so counted as up: 127.0.0.9;", &health.Guard{}},
+		"denied by a line":                     {hosts(simple + checked), unchecked + "so counted as up: 192.0.2.1;", &health.Guard{Deny: prefix("192.0.2.0/24")}},
 		"allowed":                              {hosts(denied), "", &health.Guard{Allow: prefix("127.0.0.0/8")}},
 		"nobody knows":                         {hosts(denied), "", nil},
 		"denied, unchecked":                    {hosts("x x.example.com 127.0.0.9"), "", &health.Guard{}},
@@ -220,5 +220,20 @@ func TestParseName(t *testing.T) {
 		if _, is := IsRequest(err); got != want || (want == "") != is {
 			t.Errorf("%q is %q, %v, want %q", text, got, err, want)
 		}
+	}
+}
+
+// TestCheckPriorities: a standby that never serves, and a priority that was forgotten in one cluster, are found; one that fails over is
+// not, and neither is a priority that is written in both (rule 9.1).
+func TestCheckPriorities(t *testing.T) {
+	standby := hosts("x x.example.com 192.0.2.2 weight=1 priority=1", "y y.example.com 192.0.2.4 weight=1 priority=1")
+	for active, want := range map[string]string{
+		"weight=1 check=HTTP:8080/ priority=0": "",
+		"weight=1 check=HTTP:8080/":            "warning Priority of x  ... in cluster b it is 1|warning Priority of y  ... write the annotation here",
+		"weight=1 priority=0": "warning Standby DNSPolicy n/x in cluster b x.example.com ... DNSPolicy n/x in cluster a, of priority 0|" +
+			"warning Standby DNSPolicy n/y in cluster b y.example.com ... give that a healthCheck",
+	} {
+		v := world(t, hosts("x x.example.com 192.0.2.1 "+active, "y y.example.com 192.0.2.3 "+active), "cluster b", standby)
+		expectFindings(t, active, v.Check(Setup{Space: inIreland}), lines(strings.ReplaceAll(want, "|", "\n"))...)
 	}
 }
