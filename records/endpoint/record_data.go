@@ -5,6 +5,8 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
+
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -73,8 +75,14 @@ func (r *Record) misplaced(rtype uint16, at *Zone) string {
 	return ""
 }
 
-// Unquoted returns the problem of a text that without quotes means something else (RFC 1035 §5.1); nil for none.
-func (r *Record) Unquoted() *Problem {
+// Doubt returns why a Record that is served may not be what was meant: an annotation that has no effect, or a text that
+// means something else without quotes (RFC 1035 §5.1); nil for none.
+func (r *Record) Doubt() *Problem {
+	for x := range api.NumWords {
+		if _, ok := r.Record.Annotations[x.Annotation()]; ok {
+			return Problemf(ReasonAnnotation, "annotation %s is not read: a Record is not steered; use a DNSPolicy or a DNSRecord", x.Annotation())
+		}
+	}
 	txt, ok := r.RR.(*dns.TXT)
 	quoted := strings.Contains(r.Record.RData, `"`)
 	switch cut := cutOff(r.Record.RData); {

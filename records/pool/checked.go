@@ -3,12 +3,14 @@ package pool
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
+	"github.com/coredns-kuadrant/kuadrant/internal/near"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
@@ -52,6 +54,25 @@ func NoteAnnotations(t *endpoint.Target) {
 		}
 		override(p, "the policy", p.Annotations)
 		api.AttributesOf(p.Annotations, func(annotation, value, known string) { note(p, "the policy", annotation, value, known) })
+		for _, annotation := range slices.Sorted(maps.Keys(p.Annotations)) {
+			for meant := range annotationsRead {
+				if near.Edits(annotation, meant, 1) == 1 {
+					t.Note(p, "", "", endpoint.ReasonAnnotation, "annotation "+api.Cut(annotation, maxValue)+" of the policy is not read: write "+meant)
+				}
+			}
+		}
+	}
+}
+
+// annotationsRead yields the annotations of policies that are read.
+func annotationsRead(yield func(string) bool) {
+	if !yield(annotationOverride) {
+		return
+	}
+	for x := range api.NumWords {
+		if !yield(x.Annotation()) {
+			return
+		}
 	}
 }
 

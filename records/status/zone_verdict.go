@@ -64,7 +64,7 @@ func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verd
 		return v
 	}
 	if said == nil {
-		said = r.Unquoted()
+		said = r.Doubt()
 	}
 	v.TotalRecords = 1
 	v.Conditions = served(v, said)
@@ -115,10 +115,10 @@ func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 			for _, n := range z.Nodes.All() {
 				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 // almost always
 				for _, r := range n.Records {
-					if r.Kind != 0 || quiet && r.Unquoted() == nil {
+					if r.Kind != 0 || quiet && r.Doubt() == nil {
 						continue
 					}
-					if (z.LossOf(n, r, losses) != nil || r.Unquoted() != nil) && !yield(r) {
+					if (z.LossOf(n, r, losses) != nil || r.Doubt() != nil) && !yield(r) {
 						return
 					}
 				}

@@ -31,7 +31,7 @@ var rooms = map[string][]string{
 	"records/status":        {"api", "health", "internal/tree", "records/endpoint", "records/owner", "records/pool", "records/rdata", "records/zone"},
 	"records/zone":          {"api", "internal/tree", "records/endpoint", "records/owner", "records/pool", "records/rdata"},
 	"records/owner":         {"api", "internal/tree", "records/endpoint"},
-	"records/pool":          {"api", "geo", "health", "internal/tree", "records/endpoint", "records/owner", "records/rdata"},
+	"records/pool":          {"api", "geo", "health", "internal/near", "internal/tree", "records/endpoint", "records/owner", "records/rdata"},
 	"records/endpoint":      {"api", "geo", "health", "internal/tree", "records/rdata"},
 	"records/rdata":         {"api"},
 	"internal/controller":   {"internal/direct", "internal/rewatch", "internal/tree", "api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1"},
