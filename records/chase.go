@@ -210,10 +210,10 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 	return len(a.Answer) > had
 }
 
-// closeAs makes a closed if its last name is, and then as dependent on the client.
+// closeAs makes a closed if its last name, which has no data, is, and then as dependent on the client.
 func (a *Answer) closeAs(last *Answer) {
-	if last.Closed {
-		a.Closed, a.Scope, a.Located = true, max(a.Scope, last.Scope), a.Located || last.Located
+	if a.Located = a.Located || last.Located; last.Closed {
+		a.Closed, a.Scope = true, max(a.Scope, last.Scope)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestSteps(t *testing.T) {
 		w := recordstest.New(t, opt)
 		w.Aside = seed%2 == 1
 		m := recordstest.NewMutator(seed)
-		m.Targets = m.Health
+		m.Targets, m.Groups = m.Health, m.Clusters > 1
 		for step := range 40 {
 			for range 1 + m.IntN(3) {
 				m.Mutate(t, w)

@@ -119,7 +119,7 @@ func (w *World) publish(z *records.Zone) (problems []string) {
 // guard do (rule 8.5). It checks that the result equals a compile from nothing, and does not affect
 // Step.
 func branch(before *records.Snapshot, in api.Objects, opt *records.Options, now time.Time) (problems []string) {
-	in.Clusters = slices.Clone(in.Clusters)
+	in.Clusters, in.ActiveGroups = slices.Clone(in.Clusters), before.Objects().ActiveGroups
 	for i, c := range in.Clusters {
 		less := *c
 		changed := slices.SortedFunc(slices.Values(c.Changed), func(a, b api.Ref) int { // the same order each time

@@ -25,6 +25,7 @@ type Mutator struct {
 	Klb       bool // data at and below the names of chains
 	Crowded   bool // one host, of few objects
 	Targets   bool // addresses in annotations of Gateways
+	Groups    bool // groups of clusters, and what names the active ones
 }
 
 // NewMutator returns a Mutator whose fields the seed draws: across seeds, all kinds of objects
@@ -119,6 +120,7 @@ func (r *Mutator) Mutate(t testing.TB, w *World) {
 		{r.Providers, r.provider},
 		{r.Registry, r.registry},
 		{r.Listings, r.listing},
+		{r.Groups, r.group},
 	} {
 		if m.on {
 			able = append(able, m.make)
@@ -206,6 +208,19 @@ func (r *Mutator) record() string {
 		where = pick(r, where, where, "x.klb.a.example.com.", "klb.a.example.com.", "q.klb.deep.example.com.", "z.default.klb.a.example.com.")
 	}
 	return r.gone(5, "record", r.name("r"), where+r.words()+r.maybe(2, "ttl=%d", 60*r.IntN(2))+r.maybe(15, "class=CH")+" "+r.data())
+}
+
+// group changes a cluster's group, the record that names active ones, or what a CNAME there leads to.
+func (r *Mutator) group() string {
+	texts := pick(r, "version=1;groups=blue", "version=1;groups=green", "version=1;groups=blue&&green", "version=1", "nonsense")
+	switch r.IntN(4) {
+	case 0:
+		return fmt.Sprintf("cluster c%d group=%s", 1+r.IntN(r.Clusters), pick(r, "blue", "green", ""))
+	case 1:
+		return "resolved groups.example.net. " + pick(r, "", texts)
+	}
+	return r.gone(5, "record", pick(r, "n1/", "n1/", "n2/")+pick(r, "r1", "r2"),
+		"kuadrant-active-groups.example.com."+r.words()+pick(r, ` TXT "`+texts+`"`, ` TXT "`+texts+`"`, " CNAME groups.example.net."))
 }
 
 func (r *Mutator) data() string {
