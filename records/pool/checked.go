@@ -97,10 +97,7 @@ func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell
 	}
 	cells.joined = b.join(c, address, cells.Check)
 	if c.Targets.Probed != nil {
-		if cells.joined == nil {
-			cells.joined = new(joined)
-		}
-		b.behind(c, cells.joined)
+		cells.joined = b.behind(c, cells.joined)
 	}
 	if o, ok := health.ParseOverride(b.Overrides.Target(address)); ok {
 		cells.Check, cells.joined = wordOf(o, false), nil // checks continue beneath the override
@@ -108,12 +105,16 @@ func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell
 	return cells
 }
 
-// behind adds the cells of what is checked in place of the contender's addresses (rule 9.6).
-func (b *Builder) behind(c *endpoint.Contender, to *joined) {
-	own := *c
+// behind returns the joined cells, nil for none, with those of what is checked in place of the contender's addresses (rule 9.6).
+func (b *Builder) behind(c *endpoint.Contender, all *joined) *joined {
+	own, to, none := *c, new(joined), true
+	if all != nil {
+		*to = *all
+	}
 	own.Targets = c.Targets.Probed
 	for address := range own.Targets.All() {
 		cells := b.Cells(&own, address, nil)
+		none = none && cells == (Cells{})
 		if strings.Contains(address, ":") {
 			to.behind = append(to.behind, cells)
 		} else {
@@ -121,6 +122,10 @@ func (b *Builder) behind(c *endpoint.Contender, to *joined) {
 			to.v4++
 		}
 	}
+	if none && !c.Checked() {
+		return all // nothing there is checked
+	}
+	return to
 }
 
 // sourceOf returns the contender's object as the source of members.
