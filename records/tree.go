@@ -152,5 +152,5 @@ func (x *explainer) groups(v *pool.View) []TreeGroup {
 		}
 		groups[m.Group].Members = append(groups[m.Group].Members, one)
 	}
-	return groups
+	return slices.DeleteFunc(groups, func(g TreeGroup) bool { return len(g.Members) == 0 }) // withdrawn (rule 9.5)
 }

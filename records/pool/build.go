@@ -166,7 +166,7 @@ func sameChain(on, wild []*endpoint.Contender) bool {
 	})
 }
 
-// noteAttributes tells those that share a host with its owner of what they say in vain of the host as a whole.
+// noteAttributes adds notes to those that share a host with its owner, and set an attribute of the host otherwise.
 func (b *Builder) noteAttributes(on []*endpoint.Contender) {
 	for _, c := range on[1:] {
 		for x := range c.Attributes.Unlike(&on[0].Attributes) {
@@ -176,16 +176,17 @@ func (b *Builder) noteAttributes(on []*endpoint.Contender) {
 	}
 }
 
-// noteWithoutChoice tells contenders of a host without a choice of attributes that only a choice can have.
+// noteWithoutChoice adds notes on attributes that need a choice, for contenders of a host without one.
 func (b *Builder) noteWithoutChoice(on []*endpoint.Contender) {
 	for _, c := range on {
-		choice := "set loadBalancing for a choice"
+		choice := "set loadBalancing for one"
 		if c.Kind != api.KindDNSPolicy {
-			choice = "give its endpoints set identifiers for a choice"
+			choice = "give its endpoints set identifiers for one"
 		}
 		for x := range c.Attributes.All() {
-			if x != api.Fail && x != api.MaxAnswers {
-				b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: the host answers with all its addresses; %s",
+			works := x == api.Fail || x == api.MaxAnswers || x == api.Sticky && c.Attributes.Says(api.MaxAnswers) // rule 9.4
+			if !works && (x == api.Priority || c == on[0]) { // others are told by noteAttributes
+				b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: the host has no choice among members; %s",
 					endpoint.TrimDot(c.Host), x, c.Attributes.Text(x), choice)
 			}
 		}
@@ -199,7 +200,10 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	b.noteAttributes(contenders)
 	owner := contenders[0]
 	b.noteWithoutChoice(contenders)
-	contenders = b.standing(contenders)
+	contenders, away := b.standing(contenders)
+	for _, c := range away {
+		b.watchAway(c)
+	}
 	b.expansion.room = b.expansion.room[:0]
 	for _, c := range contenders {
 		word := b.Word(c)

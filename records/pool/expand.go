@@ -64,9 +64,16 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 		x.noteGeo(c, c.Policy.DefaultGeo)
 	}
 	b.noteAttributes(contenders)
-	standing := b.standing(contenders)
-	x.away = len(standing) < len(contenders)
-	n := x.gather(standing)
+	standing, away := b.standing(contenders)
+	x.away = len(away) > 0
+	left := x.withdraw(h, away)
+	x.make(h, standing)
+	x.leave(left)
+}
+
+// make makes the names of contenders for expand.
+func (x *expansion) make(h string, contenders []*endpoint.Contender) {
+	n := x.gather(contenders)
 	// Neither host may leave the other, or the names below klb, without ways.
 	const reserves = 2
 	x.telling, x.budget = n, (maxExpand-reserves)*n
@@ -80,7 +87,7 @@ func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool)
 		x.explore(c)
 	}
 	for _, c := range slices.Backward(x.order) {
-		if !c.seen && !(apart && c.inner(h)) {
+		if !c.seen && !(x.apart && c.inner(h)) {
 			x.build(c)
 		}
 	}

@@ -1,34 +1,40 @@
 package pool
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // ReasonInactive is the reason of a note on a contender whose cluster's group is not active (rule 9.5).
 const ReasonInactive = "GroupInactive"
 
-// standing returns the contenders of a host that clusters of active groups have, or all if there is nothing else to answer with (rule
-// 9.5). The targets of the others are checked on: it is known what is up when their group becomes active.
-func (b *Builder) standing(on []*endpoint.Contender) []*endpoint.Contender {
+// standing returns the contenders of a host that clusters of active groups have, or all if there is nothing else to answer with, and the
+// others (rule 9.5).
+func (b *Builder) standing(on []*endpoint.Contender) (stay, away []*endpoint.Contender) {
 	active := b.Active(on[0].Host)
-	away := func(c *endpoint.Contender) bool { return !active.Has(b.Group(c.By.Cluster)) }
-	if !slices.ContainsFunc(on, away) {
-		return on // by far the most
+	isAway := func(c *endpoint.Contender) bool { return !active.Has(b.Group(c.By.Cluster)) }
+	if !slices.ContainsFunc(on, isAway) {
+		return on, nil // by far the most
 	}
-	stay := slices.DeleteFunc(slices.Clone(on), away)
-	all := !slices.ContainsFunc(stay, func(c *endpoint.Contender) bool { return !c.Empty() })
 	for _, c := range on {
-		if !away(c) || c.Empty() {
+		if isAway(c) {
+			away = append(away, c)
+		} else {
+			stay = append(stay, c)
+		}
+	}
+	all := !slices.ContainsFunc(stay, func(c *endpoint.Contender) bool { return !c.Empty() })
+	for _, c := range away {
+		if c.Empty() {
 			continue
 		}
 		group, says := b.Group(c.By.Cluster), "its targets are not answered"
 		if all {
-			says = "its targets are answered all the same, as no other cluster has any"
-		} else {
-			b.watchAway(c)
+			says = "its targets are answered all the same, as no active cluster has any"
 		}
 		b.tell(c, api.Condition{
 			Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: ReasonInactive,
@@ -36,9 +42,52 @@ func (b *Builder) standing(on []*endpoint.Contender) []*endpoint.Contender {
 		})
 	}
 	if all {
-		return on
+		return on, nil
 	}
-	return stay
+	return stay, away
+}
+
+// withdraw makes the names below klb.h that away contenders would have, without notes. Their targets are checked: it is known what is up
+// when their group becomes active.
+func (x *expansion) withdraw(h string, away []*endpoint.Contender) (left map[string]Steered) {
+	if len(away) == 0 {
+		return nil
+	}
+	b := x.b
+	names, notes, dropped := b.Names, b.Notes, b.Dropped
+	left = make(map[string]Steered)
+	b.Names, b.Notes, b.Dropped = left, nil, nil
+	x.make(h, away)
+	b.Names, b.Notes, b.Dropped = names, notes, dropped
+	maps.DeleteFunc(left, func(name string, _ Steered) bool { return rdata.Base(name) == h })
+	return left
+}
+
+// leave adds the names that withdrawn members leave behind, since resolvers hold CNAMEs that lead there: a member's name has its targets,
+// and that of a geo group answers as the host does, like one without a usable member (rule 2.4).
+func (x *expansion) leave(left map[string]Steered) {
+	if len(left) == 0 {
+		return
+	}
+	var host *View // the view of a geo group that stayed
+	for _, c := range x.names {
+		if v, is := x.b.Names[c.name].Data.(*View); is && v.Group != None {
+			host = v
+			break
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		if _, known := x.b.Names[name]; known {
+			continue
+		}
+		data := left[name]
+		if v, is := data.Data.(*View); is && v.Group != None && host != nil {
+			g := v.Pool.Groups[v.Group]
+			data.Data = &View{Pool: host.Pool, Skip: host.Skip, Group: int32(len(host.Pool.Groups)), part: true}
+			host.Pool.Groups = append(host.Pool.Groups, g)
+		}
+		x.b.Names[name] = data
+	}
 }
 
 // watchAway has the targets of a contender checked that no answer holds.
