@@ -125,7 +125,7 @@ func choiceOf(p *pool.Pool, d *pool.Draw) Choice {
 			Member: endpoint.TrimDot(m.ID), Owner: status.ObjectOf(m.Of.Kind, m.Of.Object), Gateway: gatewayName(m),
 			Geo: p.Groups[m.Group].Geo(), Weight: m.Weight, Priority: m.Priority, Outcome: o,
 		}
-		if o.Verdict == pool.VerdictTaken {
+		if o.Verdict == pool.VerdictTaken || o.Verdict == pool.VerdictClosed {
 			made.Class, made.Match = o.Class, o.Match
 		}
 	}

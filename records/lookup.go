@@ -227,7 +227,7 @@ func answerSteered(s *pool.Steered, q *Query, rtype uint16, a *Answer) {
 		_, window := q.chance(&data.Attributes, a)
 		a.Answer, a.Class = data.Answer(fam, window, q.trail.data())
 		a.Geo, a.GeoClass = pool.AnyGeo, pool.AnyGeo
-		q.close(&data.Attributes, a)
+		q.close(data.Closed(a.Class), a)
 	case *pool.View:
 		if !ok && !data.Pool.Aliases {
 			return
@@ -256,7 +256,7 @@ func choose(v *pool.View, q *Query, fam pool.Family, a *Answer, tried pool.Tried
 	}
 	g := &v.Pool.Groups[m.Group]
 	a.Answer, a.member, a.Class, a.Geo, a.GeoClass = rrs, m, class, g.Geo(), g.Class
-	q.close(&v.Pool.Attributes, a)
+	q.close(pool.Closed(&v.Pool.Attributes, class), a)
 }
 
 // chance returns the number of the client's network, where it counts at a host, and what says which of more addresses are answered:
@@ -270,9 +270,9 @@ func (q *Query) chance(host *api.Attributes, a *Answer) (network, window uint64)
 	return network, network
 }
 
-// close takes an answer back where all targets are down and the host is to have none then (rule 9.3).
-func (q *Query) close(host *api.Attributes, a *Answer) {
-	if len(a.Answer) > 0 && pool.Closed(host, a.Class) {
+// close takes an answer back if the host is closed (rule 9.3).
+func (q *Query) close(closed bool, a *Answer) {
+	if closed && len(a.Answer) > 0 {
 		a.Answer, a.Closed = nil, true
 		q.trail.close()
 	}

@@ -14,6 +14,7 @@ var verdicts = map[pool.Verdict]string{
 	pool.VerdictBounded:  "too far: kuadrant.io/geo-fallback keeps answers closer to the client",
 	pool.VerdictFamily:   "it has no data of this type",
 	pool.VerdictTried:    "its hostname has no such data here",
+	pool.VerdictClosed:   "not answered: it is down, and the host fails closed",
 }
 
 // VerdictText says in a sentence why a member was taken, or not.
@@ -43,7 +44,7 @@ func VerdictText(c *records.Candidate, of *records.Choice) string {
 func standbyText(c *records.Candidate, of *records.Choice) string {
 	text := fmt.Sprintf("priority %d: standby, ", c.Priority)
 	for i := range of.Members {
-		if m := &of.Members[i]; m.Verdict == pool.VerdictTaken {
+		if m := &of.Members[i]; m.Verdict == pool.VerdictTaken || m.Verdict == pool.VerdictClosed {
 			return fmt.Sprintf("%sa member of priority %d is %s", text, m.Priority, ClassText(cmp.Or(m.Class, pool.Unchecked)))
 		}
 	}

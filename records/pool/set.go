@@ -144,7 +144,7 @@ func (s *Set) AppendKnown(rrs []dns.RR) []dns.RR {
 		return rrs
 	}
 	for _, fam := range [...]Family{A, AAAA} {
-		if known, class := s.Answer(fam, 0, nil); !Closed(&s.Attributes, class) {
+		if known, class := s.Answer(fam, 0, nil); !s.Closed(class) {
 			rrs = append(rrs, known...)
 		}
 	}
@@ -158,5 +158,11 @@ func (s *Set) Fails() (codes []string, all, closed bool) {
 	down := func(addresses []Cells) bool {
 		return len(addresses) > 0 && !slices.ContainsFunc(addresses, func(c Cells) bool { return c.Class() < WeightedDown })
 	}
-	return nil, down(s.Cells[:s.V4]) || down(s.Cells[s.V4:]), s.Attributes.Of(api.Fail) == api.FailClosed
+	v4, v6 := down(s.Cells[:s.V4]), down(s.Cells[s.V4:])
+	return nil, v4 || v6, (v4 || v6) && s.Closed(WeightedDown)
+}
+
+// Closed reports whether nothing is answered where the best of a family is of a class: a family that is down alone fails open (rule 9.3).
+func (s *Set) Closed(class Class) bool {
+	return Closed(&s.Attributes, class) && !slices.ContainsFunc(s.Cells, func(c Cells) bool { return c.Class() < WeightedDown })
 }

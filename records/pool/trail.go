@@ -55,7 +55,7 @@ func (t *Trail) Close() {
 	t.Judged.among = []dns.RR{}
 }
 
-// window takes down which records are answered, behind the first skip of rrs, and returns rrs.
+// window records which records are answered, after the first skip of rrs, and returns rrs.
 func (t *Trail) window(rrs []dns.RR, skip int) []dns.RR {
 	if t != nil {
 		t.Judged.among = rrs[skip:]
@@ -126,7 +126,11 @@ func (d *Draw) Of(i int) Outcome {
 	default:
 		o.Verdict = d.pool.verdict(d.pool.rank(m, class, d.ask.At), d.rank)
 	}
-	if o.Verdict == VerdictTaken || o.Verdict == VerdictNotDrawn {
+	switch {
+	case o.Verdict != VerdictTaken && o.Verdict != VerdictNotDrawn:
+	case Closed(&d.pool.Attributes, class):
+		o.Verdict = VerdictClosed
+	default:
 		o.Share = float64(m.share()) / float64(d.total)
 	}
 	return o
@@ -146,4 +150,5 @@ const (
 	VerdictFamily   Verdict = "family"    // it has nothing of the type that is asked for
 	VerdictGroup    Verdict = "group"     // the name asked is that of another group
 	VerdictTried    Verdict = "tried"     // its hostname leads to no such data here
+	VerdictClosed   Verdict = "closed"    // it is down, and the host fails closed (rule 9.3)
 )
