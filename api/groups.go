@@ -15,6 +15,7 @@ const (
 	groupsVersion = "version=1"
 	groupsKey     = ";groups="
 	groupsBetween = "&&"
+	groupsForm    = groupsVersion + groupsKey + "GROUP" + groupsBetween + "GROUP"
 )
 
 // maxGroup bounds the name of a group, in octets: that of a label's value in Kubernetes.
@@ -65,13 +66,13 @@ func ParseActiveGroups(texts ...string) (*ActiveGroups, error) {
 	}
 	list, ok := strings.CutPrefix(strings.Trim(strings.TrimSpace(texts[0]), `"`), groupsVersion)
 	if !ok {
-		return nil, fmt.Errorf("%.70q does not begin with %s", texts[0], groupsVersion)
+		return nil, fmt.Errorf("%.70q does not begin with %s: write %s", texts[0], groupsVersion, groupsForm)
 	}
 	if list == "" {
 		return &ActiveGroups{}, nil
 	}
 	if list, ok = strings.CutPrefix(list, groupsKey); !ok {
-		return nil, fmt.Errorf("%.70q lacks %s behind %s", texts[0], groupsKey, groupsVersion)
+		return nil, fmt.Errorf("%.70q lacks %s behind %s: write %s", texts[0], groupsKey, groupsVersion, groupsForm)
 	}
 	if list == "" {
 		return &ActiveGroups{}, nil
@@ -79,7 +80,7 @@ func ParseActiveGroups(texts ...string) (*ActiveGroups, error) {
 	names := strings.Split(list, groupsBetween)
 	for _, name := range names {
 		if err := CheckGroup(name); err != nil {
-			return nil, errors.New(err.Error() + "; write groups=GROUP" + groupsBetween + "GROUP")
+			return nil, errors.New(err.Error() + "; write " + groupsForm)
 		}
 	}
 	return NewActiveGroups(names...), nil

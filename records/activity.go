@@ -52,7 +52,7 @@ func (c *compiler) activate() {
 	}
 }
 
-// findActive finds the active groups of all zones. before are those that the changes count from; nil for none: all zones are looked at.
+// findActive finds the active groups of zones: of those that change since before, or of all if before is nil.
 func (c *compiler) findActive(before map[string]status.Activity) {
 	for _, change := range c.order {
 		if strings.HasPrefix(change.key, api.ActiveGroupsLabel+".") {
@@ -67,7 +67,7 @@ func (c *compiler) findActive(before map[string]status.Activity) {
 	maps.Copy(c.next.Activity, before)
 	for i, z := range c.zones {
 		if before == nil || c.edits[i] != nil || before[z.Origin()].Alias != "" {
-			if is := c.activityAt(i, z.GroupsName()); is != (status.Activity{}) {
+			if is := c.activityAt(i); is != (status.Activity{}) {
 				c.next.Activity[z.Origin()] = is
 			} else {
 				delete(c.next.Activity, z.Origin())
@@ -82,9 +82,9 @@ func (c *compiler) findActive(before map[string]status.Activity) {
 	c.next.In.ActiveGroups = known
 }
 
-// activityAt returns the activity in a zone whose groups have that name.
-func (c *compiler) activityAt(zone int, name string) (is status.Activity) {
-	texts, alias := c.groupTexts(zone, name)
+// activityAt returns the activity in a zone.
+func (c *compiler) activityAt(zone int) (is status.Activity) {
+	texts, alias := c.groupTexts(zone)
 	is.Active = c.next.In.ActiveGroups[c.zones[zone].Origin()]
 	if is.Alias = alias; alias != "" {
 		found, known := c.next.In.GroupTexts[alias]
@@ -120,8 +120,9 @@ func (c *compiler) mayName() bool {
 	})
 }
 
-// groupTexts returns the TXT records at a name, or the target of the CNAME there.
-func (c *compiler) groupTexts(zone int, name string) (texts []string, alias string) {
+// groupTexts returns the TXT records that name a zone's active groups, or the target of the CNAME there.
+func (c *compiler) groupTexts(zone int) (texts []string, alias string) {
+	name := c.zones[zone].GroupsName()
 	if name == "" { // it would be too long
 		return nil, ""
 	}
@@ -162,17 +163,19 @@ func (s *Snapshot) GroupAliases() (targets []string) {
 	return slices.Compact(targets)
 }
 
-// GroupsOwner returns the object that names the active groups of a zone; nil for none.
-func (s *Snapshot) GroupsOwner(z *zone.Zone) *status.Object {
+// GroupsOwners returns the objects that name the active groups of a zone.
+func (s *Snapshot) GroupsOwners(z *zone.Zone) (all []status.Object) {
 	n := z.Node(z.GroupsName())
-	switch {
-	case n == nil:
-	case n.Steered.Owner != nil:
-		o := status.ObjectOf(n.Steered.Owner.Kind, n.Steered.Owner.By)
-		return &o
-	case len(n.Records) > 0:
-		o := status.ObjectOf(n.Records[0].ObjectKind(), &n.Records[0].Record.Meta)
-		return &o
+	if n == nil {
+		return nil
 	}
-	return nil
+	if by := n.Steered.Owner; by != nil {
+		all = append(all, status.ObjectOf(by.Kind, by.By))
+	}
+	for _, r := range n.Records {
+		if t := r.RR.Header().Rrtype; t == dns.TypeTXT || t == dns.TypeCNAME {
+			all = append(all, status.ObjectOf(r.ObjectKind(), &r.Record.Meta))
+		}
+	}
+	return all
 }

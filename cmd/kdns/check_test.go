@@ -27,7 +27,7 @@ func TestCheckCorefile(t *testing.T) {
 		want          string
 	}{
 		"neither line": {want: `warning: nothing locates clients, so geo codes have no effect: all clients get the default geo of a name, or any member if there is none. Names with geo codes: shop.k.example.com. Write ` + "`geoip FILE` or `nets FILE`" + ` in the Corefile (NoGeoDatabase)
-warning: DNSPolicy shop/eu in cluster local, shop.k.example.com: not checked, and so counted as up: 127.0.0.17; probe-deny or the default denies checks there, and probe-allow does not allow them (NotChecked)
+warning: DNSPolicy shop/eu in cluster local, shop.k.example.com: not checked, and so counted as up: 127.0.0.17; probe-deny or the default denies checks there: write ` + "`probe-allow ADDRESS`" + ` in the Corefile (NotChecked)
 0 errors, 2 warnings
 `},
 		"both lines":         {lines: []string{allow, located}, want: "nothing is wrong\n"},

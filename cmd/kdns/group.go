@@ -16,6 +16,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/internal/source"
+	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
 // newGroup returns the command group.
@@ -62,6 +63,9 @@ func groupedZones(ctx context.Context, r reader, name string) (all []inspect.Zon
 	return slices.DeleteFunc(zones, func(z inspect.Zone) bool { return z.Groups == nil || name != "" && z.Name != name }), nil
 }
 
+// noGroup says why there is nothing to switch.
+const noGroup = "no cluster has a group: write group NAME in the Corefile, or annotate a cluster's Secret"
+
 func groupRows(all []inspect.Zone) string {
 	type row struct {
 		zone string
@@ -77,7 +81,7 @@ func groupRows(all []inspect.Zone) string {
 			notes += z.Name + ": " + z.Groups.Text() + "\n"
 		}
 	}
-	return rows("no cluster has a group: write group NAME in the Corefile, or annotate a cluster's Secret\n", "ZONE\tGROUP\tSTATE\tCLUSTERS", lines,
+	return rows(noGroup+"\n", "ZONE\tGROUP\tSTATE\tCLUSTERS", lines,
 		func(r *row) string {
 			state := "active"
 			if !r.Active {
@@ -146,7 +150,7 @@ kubectl apply -f -. With --preview, show instead what it would change.`,
 func oneZone(zones []inspect.Zone) (*inspect.Zone, error) {
 	switch len(zones) {
 	case 0:
-		return nil, failed(errors.New("no cluster has a group: write group NAME in the Corefile, or annotate a cluster's Secret"))
+		return nil, failed(errors.New(noGroup))
 	case 1:
 		return &zones[0], nil
 	}
@@ -196,7 +200,18 @@ func groupsRecord(z *inspect.Zone, active *api.ActiveGroups, namespace string) (
 			cluster = cmp.Or(cluster, group.Clusters[0])
 		}
 	}
-	switch of := g.Owner; {
+	if len(g.Owners) > 1 {
+		var names []string
+		for _, o := range g.Owners {
+			names = append(names, inspect.ObjectText(o))
+		}
+		return nil, "", failed(fmt.Errorf("%s is in %s: delete all but one", g.Record, strings.Join(names, ", ")))
+	}
+	var of *records.Object
+	if len(g.Owners) == 1 {
+		of = &g.Owners[0]
+	}
+	switch {
 	case g.Alias != "":
 		return nil, "", failed(fmt.Errorf("%s is a CNAME: set the TXT record of %s to %s", g.Record, g.Alias, text))
 	case of != nil && of.Kind != api.KindRecord.String():
@@ -204,6 +219,9 @@ func groupsRecord(z *inspect.Zone, active *api.ActiveGroups, namespace string) (
 	case of != nil:
 		cluster = of.Cluster
 		namespace, name, _ = strings.Cut(of.Name, "/")
+	case namespace != "" && !slices.Contains(g.Namespaces, namespace) && !slices.Contains(g.Namespaces, "*"):
+		return nil, "", fmt.Errorf("namespace %s does not administer %s; %s", namespace, z.Name,
+			cmp.Or(strings.Join(g.Namespaces, ", "), "none")+" does")
 	case namespace != "":
 	case len(g.Namespaces) == 1 && g.Namespaces[0] != "*":
 		namespace = g.Namespaces[0]

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -35,5 +39,35 @@ func TestGroup(t *testing.T) {
 	}
 	if r := kdns(t, "", "group", "list", example); !strings.HasPrefix(r.out, "no cluster has a group: write group NAME") {
 		t.Errorf("without groups: %s", r.out)
+	}
+}
+
+// TestGroupRecords: what is wrong with the record of active groups is said, with its object, and what group cannot mend.
+func TestGroupRecords(t *testing.T) {
+	inRoot(t)
+	record := func(name, text string) string {
+		return "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: dns, name: " + name + "}\n" +
+			"spec: {domainName: kuadrant-active-groups.failover.example.com., type: TXT, rdata: '" + text + "'}\n"
+	}
+	for _, c := range []struct{ args, records, says string }{
+		{"check", record("active-groups", `"version=1;groups=red"`), "no cluster is of an active group, so hosts keep all their targets"},
+		{"check", record("active-groups", `"version=1"`), "not active: blue (active), green (standby)"},
+		{"check", record("active-groups", `"blue"`), "write version=1;groups=GROUP&&GROUP (Record dns/active-groups"},
+		{"check", record("active-groups", `"version=1;groups=blue"`), "nothing is wrong"},
+		{"group activate blue", record("one", `"version=1;groups=blue"`) + record("two", `"version=1;groups=green"`), "delete all but one"},
+		{"group activate blue --namespace shop", "", "namespace shop does not administer failover.example.com; dns does"},
+	} {
+		dir := t.TempDir()
+		err := os.CopyFS(dir, os.DirFS("examples/failover"))
+		text, fault := os.ReadFile("examples/failover/Corefile")
+		text = bytes.ReplaceAll(text, []byte("examples/failover"), []byte(dir))
+		if err = errors.Join(err, fault, os.WriteFile(filepath.Join(dir, "Corefile"), text, 0o600),
+			os.WriteFile(filepath.Join(dir, "active/groups.yaml"), []byte(c.records), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		r := kdns(t, "", append(strings.Fields(c.args), "--corefile="+filepath.Join(dir, "Corefile"))...)
+		if said := r.out + r.errs; !strings.Contains(said, c.says) {
+			t.Errorf("%s with\n%s\nsays %s, want %s", c.args, c.records, said, c.says)
+		}
 	}
 }

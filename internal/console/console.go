@@ -64,7 +64,7 @@ const (
 
 // Event is one line of the log.
 type Event struct {
-	// At is when it was written. Text is what it says. Warning is true for what somebody should look at.
+	// At is when it was written. Text is what it says. Warning is true for what needs attention.
 	At      time.Time `json:"at"`
 	Text    string    `json:"text"`
 	Warning bool      `json:"warning,omitempty"`

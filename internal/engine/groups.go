@@ -99,7 +99,7 @@ func (g *groupTexts) run(ctx context.Context) {
 	}
 }
 
-// resolveAll resolves all targets, some at a time: one that nobody answers for does not hold up the others for long.
+// resolveAll resolves all targets, some at a time: one without an answer does not delay the others for long.
 func (g *groupTexts) resolveAll(ctx context.Context, targets []string) map[string]api.GroupText {
 	texts := make([]api.GroupText, len(targets))
 	var asking sync.WaitGroup

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,9 +13,9 @@ type Groups struct {
 	// Record is the name of the TXT record that names the active ones. Alias is the target of a CNAME there.
 	Record string `json:"record"`
 	Alias  string `json:"alias,omitempty"`
-	// Owner is the object with the record. Namespaces are those that may have one, besides the Zone's; "*" is all.
-	Owner      *records.Object `json:"owner,omitempty"`
-	Namespaces []string        `json:"namespaces,omitempty"`
+	// Owners are the objects with the record: one, or it cannot be read. Namespaces are those that may have one; "*" is all.
+	Owners     []records.Object `json:"owners,omitempty"`
+	Namespaces []string         `json:"namespaces,omitempty"`
 	// All reports whether there is no such record: all are active.
 	All bool `json:"all,omitempty"`
 	// Problem says why the record cannot be read. The last groups count.
@@ -56,7 +57,7 @@ func groupsOf(s *records.Snapshot, z *records.Zone, clusters map[string][]string
 	}
 	is := s.Activity[z.Origin()]
 	g := &Groups{Record: trim(z.GroupsName()), Alias: trim(is.Alias), All: is.Active == nil, Problem: is.Problem}
-	g.Owner, g.Namespaces = s.GroupsOwner(z), s.Opt.ZoneNamespaces
+	g.Owners, g.Namespaces = s.GroupsOwners(z), s.Opt.ZoneNamespaces
 	if z.Object != nil {
 		g.Namespaces = []string{z.Object.Namespace()}
 	}
@@ -92,9 +93,13 @@ func (g *Groups) Text() string {
 	if g.Alias != "" {
 		at = g.Alias
 	}
+	cannot := at + " cannot be read: " + g.Problem
+	if len(g.Owners) > 0 && g.Alias == "" {
+		cannot += " (" + someObjects(g.Owners) + ")"
+	}
 	switch {
 	case g.All && g.Problem != "":
-		return "all groups are active, as " + at + " cannot be read: " + g.Problem
+		return "all groups are active, as " + cannot
 	case g.All && g.Alias != "":
 		return "all groups are active until " + at + " is resolved"
 	case g.All:
@@ -111,23 +116,32 @@ func (g *Groups) Text() string {
 			idle = append(idle, group.Name+" ("+strings.Join(group.Clusters, ", ")+")")
 		}
 	}
-	list := func(names []string) string {
-		if len(names) == 0 {
-			return "none"
-		}
-		return strings.Join(names, ", ")
+	text := "active groups: " + strings.Join(active, ", ") + "; not active: " + cmp.Or(strings.Join(idle, ", "), "none")
+	if len(active) == 0 {
+		text = "no cluster is of an active group, so hosts keep all their targets, unless clusters without a group have some; not active: " +
+			strings.Join(idle, ", ")
 	}
-	text := "active groups: " + list(active) + "; not active: " + list(idle)
 	if len(unknown) > 0 {
 		text += "; no cluster has the group " + strings.Join(unknown, ", ")
 	}
 	if g.Problem != "" {
-		text += "; these are the last ones: " + at + " cannot be read: " + g.Problem
+		text += "; these are the last ones: " + cannot
 	}
 	return text
 }
 
-// Wrong reports whether somebody should look at the groups: their record cannot be read, or names what no cluster has.
+// someObjects returns objects as text.
+func someObjects(all []records.Object) string {
+	texts := make([]string, len(all))
+	for i, o := range all {
+		texts[i] = ObjectText(o)
+	}
+	return someOf(texts)
+}
+
+// Wrong reports whether the record needs attention: it cannot be read, names a group that no cluster has, or none that one has.
 func (g *Groups) Wrong() bool {
-	return g.Problem != "" || slices.ContainsFunc(g.Groups, func(group Group) bool { return len(group.Clusters) == 0 })
+	lacks := func(group Group) bool { return len(group.Clusters) == 0 }
+	serves := func(group Group) bool { return group.Active && !lacks(group) }
+	return g.Problem != "" || slices.ContainsFunc(g.Groups, lacks) || !slices.ContainsFunc(g.Groups, serves)
 }
