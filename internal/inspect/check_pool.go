@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"net/netip"
@@ -63,7 +64,7 @@ func (c *checker) geography(t *records.Tree) {
 	}
 	c.steered = append(c.steered, t.Name)
 	who := "clients get there only by fallback"
-	if defaultOf(t) == "" {
+	if defaultOf(t) == "" && len(t.Inactive) == 0 {
 		who = "only clients that match no other geo get there"
 		c.warn(&t.NameState, ReasonNoDefault, "clients that match none of %s get any member; set a default geo in one of the policies",
 			someOf(codes))
@@ -136,7 +137,7 @@ func (c *checker) health(t *records.Tree) {
 	}
 	if len(denied) > 0 {
 		c.warn(&t.NameState, ReasonNotChecked, "not checked, and so counted as up: %s; probe-deny or the default denies checks "+
-			"there, and probe-allow does not allow them", someOf(denied))
+			"there: write `probe-allow ADDRESS` in the Corefile", someOf(denied))
 	}
 }
 
@@ -144,7 +145,7 @@ func (c *checker) health(t *records.Tree) {
 func (c *checker) standbys(t *records.Tree) {
 	lowest := make(map[string]*records.TreeMember) // the first unchecked one, by geo; by "" with order: priority
 	key := func(g *records.TreeGroup) string {
-		if t.Attributes[api.Order.String()] == "priority" {
+		if t.Attributes[api.Order.String()] == "priority" && cmp.Or(t.Attributes[api.Fallback.String()], "any") == "any" {
 			return ""
 		}
 		return g.Geo

@@ -237,3 +237,10 @@ func TestCheckPriorities(t *testing.T) {
 		expectFindings(t, active, v.Check(Setup{Space: inIreland}), lines(strings.ReplaceAll(want, "|", "\n"))...)
 	}
 }
+
+// TestCheckStandbyBounded: with order: priority, a member that geo-fallback keeps for its geography is no standby of others.
+func TestCheckStandbyBounded(t *testing.T) {
+	v := world(t, hosts("x x.example.com 192.0.2.1 weight=1 geo=GEO-EU default priority=1 order=priority fallback=default",
+		"y x.example.com 192.0.2.2 weight=1 geo=GEO-NA"))
+	expectFindings(t, "bounded", v.Check(Setup{}))
+}

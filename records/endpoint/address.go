@@ -108,11 +108,7 @@ func (t *Targets) annotated(g *api.Gateway) (list []api.Address) {
 
 // fault notes a problem with an address.
 func (t *Targets) fault(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if t.Annotation != "" {
-		text = "annotation " + t.Annotation + " of the Gateway: " + text
-	}
-	t.faults = append(t.faults, text)
+	t.faults = append(t.faults, fmt.Sprintf(format, args...))
 }
 
 // All yields the addresses and hostnames, those without final dots.

@@ -287,8 +287,13 @@ func (t *Target) noteTargets(byPolicy []policyTargets) {
 		if resolved.mixed {
 			t.Note(p, "", "", ReasonInconsistent, "inconsistent status addresses")
 		}
-		for _, fault := range resolved.faults {
-			t.Note(p, "", "", reasonInvalidAddress, fault)
+		if resolved.Annotation != "" && len(resolved.faults) > 0 {
+			t.Note(p, "", "", reasonInvalidAddress,
+				"annotation "+resolved.Annotation+" of Gateway "+t.Gateway.Name+": "+strings.Join(resolved.faults, "; "))
+		} else {
+			for _, fault := range resolved.faults {
+				t.Note(p, "", "", reasonInvalidAddress, fault)
+			}
 		}
 		probed := "annotation " + api.ProbeAddress.Annotation() + " of the policy"
 		switch {

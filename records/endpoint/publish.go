@@ -51,8 +51,8 @@ func (o *Options) notAdministrator(at *Zone, m *api.Meta, what string) *Problem 
 	if at.Object != nil {
 		return Problemf(reasonNotAllowed, "%s may come only from namespace %s, which has its Zone", what, namespaceOf(&at.Object.Meta))
 	}
-	return Problemf(reasonNotAllowed, "%s may come only from its administering namespaces: if %s is one, write `zone-namespaces %s` in the Corefile",
-		what, namespaceOf(m), m.Namespace())
+	return Problemf(reasonNotAllowed,
+		"%s may come only from its administering namespaces: if %s is one, add %s to `zone-namespaces` in the Corefile", what, namespaceOf(m), m.Namespace())
 }
 
 // grants reports whether a list of types, of a delegation or a line `publish`, includes one. An

@@ -179,18 +179,23 @@ func (b *Builder) noteAttributes(on []*endpoint.Contender) {
 // noteWithoutChoice adds notes on attributes that need a choice, for contenders of a host without one.
 func (b *Builder) noteWithoutChoice(on []*endpoint.Contender) {
 	for _, c := range on {
-		choice := "set loadBalancing for one"
-		if c.Kind != api.KindDNSPolicy {
-			choice = "give its endpoints set identifiers for one"
-		}
 		for x := range c.Attributes.All() {
 			works := x == api.Fail || x == api.MaxAnswers || x == api.Sticky && c.Attributes.Says(api.MaxAnswers) // rule 9.4
-			if !works && (x == api.Priority || c == on[0]) { // others are told by noteAttributes
-				b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: the host has no choice among members; %s",
-					endpoint.TrimDot(c.Host), x, c.Attributes.Text(x), choice)
+			if !works && (x == api.Priority || c == on[0]) {                                                      // others are told by noteAttributes
+				b.noteChoiceless(c, x, &c.Attributes)
 			}
 		}
 	}
+}
+
+// noteChoiceless adds a note on an attribute of a contender that needs a choice.
+func (b *Builder) noteChoiceless(c *endpoint.Contender, x api.Attribute, a *api.Attributes) {
+	choice := "set loadBalancing for one"
+	if c.Kind != api.KindDNSPolicy {
+		choice = "give its endpoints set identifiers for one"
+	}
+	b.note(c, endpoint.ReasonAnnotation, "%s: %s %s has no effect: the host has no choice among members; %s",
+		endpoint.TrimDot(c.Host), x, a.Text(x), choice)
 }
 
 // simple puts the addresses, or the first hostname, of contenders without a choice at their host (rules 1.7 and 2.2).
@@ -208,6 +213,9 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 	for _, c := range contenders {
 		word := b.Word(c)
 		for _, e := range c.Endpoints(&b.expansion.room) {
+			if c.Kind != api.KindDNSPolicy && e.Attributes.Says(api.Priority) {
+				b.noteChoiceless(c, api.Priority, &e.Attributes)
+			}
 			list := &v4
 			switch e.Type {
 			case dns.TypeCNAME:

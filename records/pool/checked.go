@@ -54,11 +54,17 @@ func NoteAnnotations(t *endpoint.Target) {
 		}
 		override(p, "the policy", p.Annotations)
 		api.AttributesOf(p.Annotations, func(annotation, value, known string) { note(p, "the policy", annotation, value, known) })
-		for _, annotation := range slices.Sorted(maps.Keys(p.Annotations)) {
-			for meant := range annotationsRead {
-				if near.Edits(annotation, meant, 1) == 1 {
-					t.Note(p, "", "", endpoint.ReasonAnnotation, "annotation "+api.Cut(annotation, maxValue)+" of the policy is not read: write "+meant)
-				}
+		noteNear(t, p, "the policy", p.Annotations)
+		noteNear(t, p, "Gateway "+t.Gateway.Name, t.Gateway.Annotations)
+	}
+}
+
+// noteNear adds notes on annotations whose names are nearly those of others that are read.
+func noteNear(t *endpoint.Target, p *api.DNSPolicy, of string, annotations map[string]string) {
+	for _, annotation := range slices.Sorted(maps.Keys(annotations)) {
+		for meant := range annotationsRead {
+			if near.Edits(annotation, meant, 1) == 1 {
+				t.Note(p, "", "", endpoint.ReasonAnnotation, "annotation "+api.Cut(annotation, maxValue)+" of "+of+" is not read: write "+meant)
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // ReasonInactive is the reason of a note on a contender whose cluster's group is not active (rule 9.5).
 const ReasonInactive = "GroupInactive"
 
-// standing returns the contenders of a host that clusters of active groups have, or all if there is nothing else to answer with, and the
-// others (rule 9.5).
+// standing splits the contenders of a host into those of active groups and the others (rule 9.5). All stay if the active ones have no
+// address.
 func (b *Builder) standing(on []*endpoint.Contender) (stay, away []*endpoint.Contender) {
 	active := b.Active(on[0].Host)
 	isAway := func(c *endpoint.Contender) bool { return !active.Has(b.Group(c.By.Cluster)) }

@@ -36,7 +36,7 @@ func (p *Pool) rank(m *Member, is Class, at *geo.Codes) rank {
 	return rank(byUse{}.Place(p, m, is, at))<<24 | rank(near)<<16 | rank(priority)<<8 | rank(byState{}.Place(p, m, is, at))
 }
 
-// transferRank is the rank for a transfer, which serves clients everywhere: is is the class of an address regardless of checks (rule 7.5).
+// transferRank is the rank for a transfer, which serves clients everywhere; is ignores checks (rule 7.5).
 // A simple host has neither pool nor members.
 func (p *Pool) transferRank(m *Member, is Class) rank {
 	r := rank(byUse{}.Place(p, m, is, nil))
