@@ -69,7 +69,8 @@ func TestGroupTexts(t *testing.T) {
 			t.Errorf("not settled with %v", step.wanted)
 		}
 	}
-	if g.want([]string{"next.example."}); newGroupTexts(nil, nil).settled() == g.settled() {
+	idle := newGroupTexts(nil, nil)
+	if idle.want([]string{"groups.example."}); idle.settled() {
 		t.Error("settled before an answer")
 	}
 }
