@@ -38,8 +38,9 @@ type NameState struct {
 	FailsClosed string `json:"failsClosed,omitempty"`
 	// Hidden is the delegation or DNAME above that answers instead.
 	Hidden string `json:"hidden,omitempty"`
-	// Losers is how many objects want the name in vain.
-	Losers int `json:"losers,omitempty"`
+	// Losers is how many objects want the name in vain. Withdrawn is how many are of inactive groups.
+	Losers    int `json:"losers,omitempty"`
+	Withdrawn int `json:"withdrawn,omitempty"`
 }
 
 // Counts is how many addresses are up, not checked, not decided, drained, and down, each in one of them.
@@ -117,7 +118,7 @@ func (s *Snapshot) nameState(z *zone.Zone, n *zone.Node) NameState {
 	st := NameState{Name: endpoint.TrimDot(n.Name), Zone: endpoint.TrimDot(z.Origin()), Types: []string{}, Losers: len(s.losers(n.Name))}
 	if by := n.Steered.Owner; by != nil {
 		owner := status.OwnerOf(by)
-		st.Owner = &owner
+		st.Owner, st.Withdrawn = &owner, len(s.inactive(n.Name))
 		if f := s.Fails(n.Name); f.Closed {
 			st.FailsClosed = f.Whom
 		} else {

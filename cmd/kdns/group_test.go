@@ -54,6 +54,7 @@ func TestGroupRecords(t *testing.T) {
 		{"check", record("active-groups", `"version=1"`), "not active: blue (active), green (standby)"},
 		{"check", record("active-groups", `"blue"`), "write version=1;groups=GROUP&&GROUP (Record dns/active-groups"},
 		{"check", record("active-groups", `"version=1;groups=blue"`), "nothing is wrong"},
+		{"list names", record("active-groups", `"version=1;groups=blue"`), "1 not checked, 1 of inactive groups"},
 		{"group activate blue", record("one", `"version=1;groups=blue"`) + record("two", `"version=1;groups=green"`), "delete all but one"},
 		{"group activate blue --namespace shop", "", "namespace shop does not administer failover.example.com; dns does"},
 	} {

@@ -327,6 +327,9 @@ func HealthText(n *records.NameState) string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
 		}
 	}
+	if n.Withdrawn > 0 {
+		parts = append(parts, fmt.Sprintf("%d of inactive groups", n.Withdrawn))
+	}
 	if n.FailsOpen != "" {
 		parts = append(parts, "fails open for "+n.FailsOpen)
 	}
