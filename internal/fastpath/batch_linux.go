@@ -1,0 +1,190 @@
+package fastpath
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/miekg/dns"
+)
+
+const (
+	// batchSize is how many messages one system call reads or writes.
+	batchSize = 64
+	// querySize is how many octets of a message are read, as by CoreDNS.
+	querySize = dns.MinMsgSize
+	// replySize is the length of the longest reply that is written here.
+	replySize = 2048
+	// controlSize is room for the local address of a message and the number of those that were lost.
+	controlSize = 96
+)
+
+// mmsghdr is struct mmsghdr of recvmmsg(2).
+type mmsghdr struct {
+	unix.Msghdr
+	Len uint32
+}
+
+// batch is the memory of a worker, for so many messages at a time.
+type batch struct {
+	in, out         [batchSize]mmsghdr
+	inVec, outVec   [batchSize]unix.Iovec
+	names           [batchSize]unix.RawSockaddrInet6 // or a RawSockaddrInet4
+	controls, local [batchSize][controlSize]byte
+	messages        [batchSize][querySize]byte
+	replies         [batchSize][replySize]byte
+	query           Query
+	// pending are the replies not written yet.
+	pending []mmsghdr
+	err     syscall.Errno
+	n       int
+}
+
+func newBatch() *batch {
+	b := new(batch)
+	for i := range batchSize {
+		b.inVec[i].Base = &b.messages[i][0]
+		b.inVec[i].SetLen(querySize)
+		in := &b.in[i].Msghdr
+		in.Name, in.Iov, in.Control = (*byte)(unsafe.Pointer(&b.names[i])), &b.inVec[i], &b.controls[i][0]
+		in.SetIovlen(1)
+		b.outVec[i].Base = &b.replies[i][0]
+		out := &b.out[i].Msghdr
+		out.Iov = &b.outVec[i]
+		out.SetIovlen(1)
+	}
+	return b
+}
+
+// read reads messages, and reports whether that ended: false if there are none yet. b.n is their number, b.err an error.
+func (b *batch) read(fd uintptr) bool {
+	for i := range batchSize {
+		b.in[i].Namelen = unix.SizeofSockaddrInet6
+		b.in[i].SetControllen(controlSize)
+	}
+	n, _, err := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.in[0])), batchSize, unix.MSG_DONTWAIT, 0, 0)
+	b.n, b.err = int(n), err
+	if err == 0 {
+		return true
+	}
+	b.n = 0
+	return err != unix.EAGAIN && err != unix.EINTR
+}
+
+// write writes the pending replies, and reports whether that ended: false if the socket takes no more yet. A reply that cannot be sent is
+// left out, as by CoreDNS.
+func (b *batch) write(fd uintptr) bool {
+	for len(b.pending) > 0 {
+		n, _, err := unix.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&b.pending[0])), uintptr(len(b.pending)), unix.MSG_DONTWAIT, 0, 0)
+		switch err {
+		case 0:
+			b.pending = b.pending[n:]
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false
+		default:
+			b.pending = b.pending[1:]
+		}
+	}
+	return true
+}
+
+// message returns the i-th message that was read.
+func (b *batch) message(i int) []byte { return b.messages[i][:min(b.in[i].Len, querySize)] }
+
+// from returns the client's address and port; an IPv4 address is not in the form of IPv6.
+func (b *batch) from(i int) netip.AddrPort {
+	switch b.names[i].Family {
+	case unix.AF_INET:
+		in4 := (*unix.RawSockaddrInet4)(unsafe.Pointer(&b.names[i]))
+		return netip.AddrPortFrom(netip.AddrFrom4(in4.Addr), bigEndian(&in4.Port))
+	default:
+		in6 := &b.names[i]
+		addr := netip.AddrFrom16(in6.Addr).Unmap()
+		if in6.Scope_id != 0 {
+			addr = addr.WithZone(strconv.Itoa(int(in6.Scope_id)))
+		}
+		return netip.AddrPortFrom(addr, bigEndian(&in6.Port))
+	}
+}
+
+func bigEndian(port *uint16) uint16 {
+	return binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(port))[:])
+}
+
+// addReply has the reply to the i-th message, of so many octets in replies[i], written with the others.
+func (b *batch) addReply(i, size int, pick bool) {
+	n := len(b.pending)
+	out := &b.out[n]
+	b.outVec[n].Base = &b.replies[i][0]
+	b.outVec[n].SetLen(size)
+	out.Name, out.Namelen = b.in[i].Name, b.in[i].Namelen
+	out.Control = nil
+	out.SetControllen(0)
+	if pick {
+		if size := localFrom(&b.local[i], b.control(i)); size > 0 {
+			out.Control = &b.local[i][0]
+			out.SetControllen(size)
+		}
+	}
+	b.pending = b.out[:n+1]
+}
+
+func (b *batch) control(i int) []byte { return b.controls[i][:b.in[i].Controllen] }
+
+// localFrom makes the control message with which a reply leaves from the address that the query came to, from those of the query, in to.
+func localFrom(to *[controlSize]byte, control []byte) (size int) {
+	for header, data := range controls(control) {
+		switch {
+		case header.Level == unix.IPPROTO_IP && header.Type == unix.IP_PKTINFO && len(data) >= unix.SizeofInet4Pktinfo:
+			info := *(*unix.Inet4Pktinfo)(unsafe.Pointer(&data[0]))
+			info.Spec_dst, info.Ifindex = info.Addr, 0
+			return putControl(to, unix.IPPROTO_IP, unix.IP_PKTINFO, unsafe.Slice((*byte)(unsafe.Pointer(&info)), unix.SizeofInet4Pktinfo))
+		case header.Level == unix.IPPROTO_IPV6 && header.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo:
+			info := *(*unix.Inet6Pktinfo)(unsafe.Pointer(&data[0]))
+			if addr := netip.AddrFrom16(info.Addr); !addr.IsLinkLocalUnicast() {
+				info.Ifindex = 0
+			}
+			return putControl(to, unix.IPPROTO_IPV6, unix.IPV6_PKTINFO, unsafe.Slice((*byte)(unsafe.Pointer(&info)), unix.SizeofInet6Pktinfo))
+		}
+	}
+	return 0
+}
+
+// putControl puts one control message into to.
+func putControl(to *[controlSize]byte, level, kind int32, data []byte) (size int) {
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&to[0]))
+	h.Level, h.Type = level, kind
+	h.SetLen(unix.CmsgLen(len(data)))
+	copy(to[unix.CmsgLen(0):], data)
+	return unix.CmsgSpace(len(data))
+}
+
+// controls yields the control messages of a message.
+func controls(all []byte) func(yield func(*unix.Cmsghdr, []byte) bool) {
+	return func(yield func(*unix.Cmsghdr, []byte) bool) {
+		for len(all) >= unix.SizeofCmsghdr {
+			h := (*unix.Cmsghdr)(unsafe.Pointer(&all[0]))
+			size := int(h.Len)
+			if size < unix.CmsgLen(0) || size > len(all) || !yield(h, all[unix.CmsgLen(0):size]) {
+				return
+			}
+			all = all[min(unix.CmsgSpace(size-unix.CmsgLen(0)), len(all)):]
+		}
+	}
+}
+
+// lost returns the number of messages that the kernel has dropped at the socket since it was opened; ok is false if the message does not
+// tell.
+func lost(control []byte) (n uint32, ok bool) {
+	for header, data := range controls(control) {
+		if header.Level == unix.SOL_SOCKET && header.Type == unix.SO_RXQ_OVFL && len(data) >= 4 {
+			return binary.NativeEndian.Uint32(data), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,291 @@
+package fastpath
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// listeners are those of this process, by address: a group of sockets has one program.
+var listeners = struct {
+	sync.Mutex
+	all map[netip.AddrPort]*listener
+}{all: make(map[netip.AddrPort]*listener)}
+
+// listener is the sockets at an address.
+type listener struct {
+	addr netip.AddrPort
+	now  atomic.Pointer[serving]
+	stop chan struct{}
+
+	mu      sync.Mutex // of what follows
+	closed  bool
+	workers []*worker
+	others  []string // inodes of CoreDNS's sockets, while there are workers
+	said    string
+}
+
+// serving is a server with what passes messages on to it.
+type serving struct {
+	*Server
+	*passer
+}
+
+// lookAgain is how often the sockets at an address are counted: those of another process turn the fast path off.
+const lookAgain = time.Second
+
+// Serve has a server answer at an address to which a socket of this process is bound with SO_REUSEPORT, until Release. It takes over from
+// the server before without a pause. Why the fast path cannot be used is told by Say, and CoreDNS's sockets get everything then.
+func Serve(addr netip.AddrPort, s *Server) {
+	listeners.Lock()
+	defer listeners.Unlock()
+	l := listeners.all[addr]
+	if l == nil {
+		l = &listener{addr: addr, stop: make(chan struct{})}
+		listeners.all[addr] = l
+		go l.watch()
+	}
+	if was := l.now.Swap(&serving{s, newPasser(s)}); was != nil {
+		go was.shutdown()
+	}
+	l.look()
+}
+
+// Release ends Serve, unless another server has taken over.
+func Release(addr netip.AddrPort, s *Server) {
+	listeners.Lock()
+	defer listeners.Unlock()
+	l := listeners.all[addr]
+	if l == nil || l.now.Load().Server != s {
+		return
+	}
+	delete(listeners.all, addr)
+	close(l.stop)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.close()
+	l.now.Load().shutdown()
+}
+
+// watch looks at the sockets at the address now and then.
+func (l *listener) watch() {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-tick.C:
+			l.look()
+		}
+	}
+}
+
+// look opens sockets if all others at the address are this process's, and closes them if not, or if those have changed.
+func (l *listener) look() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	all, err := socketsAt(l.addr)
+	others := slices.DeleteFunc(all, func(inode string) bool {
+		return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode })
+	})
+	slices.Sort(others)
+	if err == nil && len(l.workers) > 0 && slices.Equal(others, l.others) {
+		return // almost always
+	}
+	l.close()
+	if err == nil {
+		err = l.open(others)
+	}
+	if err != nil {
+		l.say("fast-udp: off at " + l.addr.String() + ": " + err.Error())
+	} else {
+		l.say("")
+	}
+}
+
+// say logs a line unless it was the last one.
+func (l *listener) say(line string) {
+	if s := l.now.Load(); line != l.said && line != "" && s.Say != nil {
+		s.Say(line)
+	}
+	l.said = line
+}
+
+// errShared means that another process has a socket at the address.
+var errShared = errors.New("another process is bound to it, too; waiting until it is gone")
+
+// open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has CoreDNS's sockets, others,
+// get everything, so that a failure loses nothing.
+func (l *listener) open(others []string) error {
+	own, err := ownSockets()
+	switch {
+	case err != nil:
+		return err
+	case len(others) == 0:
+		return errors.New("no socket is bound to it")
+	case slices.ContainsFunc(others, func(inode string) bool { _, is := own[inode]; return !is }):
+		return errShared
+	}
+	l.others = others
+	n := runtime.GOMAXPROCS(0)
+	if err := borrow(others[0], func(fd int) error { return attach(fd, filter(len(others), 0)) }); err != nil {
+		return fmt.Errorf("attach a filter: %w", err)
+	}
+	for range n {
+		w, err := l.newWorker()
+		if err != nil {
+			l.close()
+			return fmt.Errorf("open a socket: %w", err)
+		}
+		l.workers = append(l.workers, w)
+	}
+	if err := l.workers[0].attach(filter(len(others), n)); err != nil {
+		l.close()
+		return fmt.Errorf("attach a filter: %w", err)
+	}
+	return nil
+}
+
+// close has CoreDNS's sockets get everything, answers what the own ones have still got, and closes them.
+func (l *listener) close() {
+	if len(l.workers) > 0 {
+		_ = l.workers[0].attach(filter(len(l.others), 0))
+	}
+	for _, w := range l.workers {
+		_ = w.conn.SetReadDeadline(time.Now().Add(settle))
+	}
+	for _, w := range l.workers {
+		<-w.done
+	}
+	if len(l.workers) > 0 { // passed on before the socket goes that the reply leaves from
+		s := l.now.Load()
+		l.now.Store(&serving{s.Server, newPasser(s.Server)})
+		s.shutdown()
+	}
+	for _, w := range l.workers {
+		_ = w.conn.Close()
+	}
+	if len(l.others) > 0 {
+		_ = borrow(l.others[0], detach) // else the sockets of the group are gone
+	}
+	l.workers, l.others = nil, nil
+}
+
+// settle is how long a message may take from the program to a socket's queue.
+const settle = 10 * time.Millisecond
+
+// worker answers what comes to one socket.
+type worker struct {
+	of    *listener
+	conn  *net.UDPConn
+	raw   syscall.RawConn
+	inode string
+	pick  bool // the socket is bound to all addresses: replies name theirs
+	lost  uint32
+	done  chan struct{}
+}
+
+func (l *listener) newWorker() (*worker, error) {
+	w := &worker{of: l, pick: l.addr.Addr().IsUnspecified(), done: make(chan struct{})}
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		_ = c.Control(func(fd uintptr) { err = w.prepare(int(fd)) })
+		return err
+	}}
+	conn, err := lc.ListenPacket(context.Background(), "udp", l.addr.String())
+	if err != nil {
+		return nil, err
+	}
+	w.conn = conn.(*net.UDPConn)
+	if w.raw, err = w.conn.SyscallConn(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	go w.run()
+	return w, nil
+}
+
+// prepare sets the options of a new socket, and learns its inode.
+func (w *worker) prepare(fd int) error {
+	var stat unix.Stat_t
+	err := errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1), unix.Fstat(fd, &stat))
+	w.inode = fmt.Sprint(stat.Ino)
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)
+	switch {
+	case !w.pick:
+	case w.of.addr.Addr().Is4():
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1))
+	default:
+		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1))
+	}
+	return err
+}
+
+func (w *worker) attach(program []unix.SockFilter) (err error) {
+	return errors.Join(w.raw.Control(func(fd uintptr) { err = attach(int(fd), program) }), err)
+}
+
+// run answers messages until the socket's deadline, and then those that are left.
+func (w *worker) run() {
+	defer close(w.done)
+	b, use := newBatch(), user{}
+	read, write := b.read, b.write // made once
+	for w.raw.Read(read) == nil {
+		w.answer(b, &use, write)
+	}
+	_ = w.raw.Control(func(fd uintptr) {
+		for b.read(fd) && b.n > 0 {
+			w.answer(b, &use, write)
+		}
+	})
+}
+
+// user is the server that a worker uses, with its own Answerer.
+type user struct {
+	*serving
+	answerer Answerer
+}
+
+// answer answers the messages of a batch.
+func (w *worker) answer(b *batch, use *user, write func(uintptr) bool) {
+	if now := w.of.now.Load(); now != use.serving {
+		*use = user{now, now.Answerer()}
+	}
+	b.pending = b.out[:0]
+	for i := range b.n {
+		message, from := b.message(i), b.from(i)
+		if b.query.Parse(message) && b.in[i].Flags&unix.MSG_TRUNC == 0 {
+			if n := use.answerer.Answer(&b.query, from.Addr(), b.replies[i][:]); n > 0 {
+				b.addReply(i, n, w.pick)
+				continue
+			}
+		}
+		n := 0
+		if w.pick {
+			n = localFrom(&b.local[i], b.control(i))
+		}
+		use.pass(message, from, w.conn, b.local[i][:n])
+	}
+	if b.n > 0 {
+		if n, ok := lost(b.control(b.n - 1)); ok && n != w.lost {
+			use.Lost(n - w.lost)
+			w.lost = n
+		}
+	}
+	if len(b.pending) > 0 {
+		_ = w.raw.Write(write)
+	}
+}

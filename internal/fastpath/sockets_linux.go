@@ -1,0 +1,85 @@
+package fastpath
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// socketsAt returns the inodes of the UDP sockets that are bound to exactly an address, of any process in this network namespace.
+func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
+	name := "/proc/net/udp"
+	if addr.Addr().Is6() {
+		name = "/proc/net/udp6"
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	local := written(addr)
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		// "sl: local_address remote_address st tx:rx tr:when retrnsmt uid timeout inode": proc(5)
+		const localField, inodeField = 1, 9
+		if line := lines.Text(); strings.Contains(line, local) {
+			if f := strings.Fields(line); len(f) > inodeField && f[localField] == local {
+				inodes = append(inodes, f[inodeField])
+			}
+		}
+	}
+	return inodes, nil
+}
+
+// written returns an address as /proc/net/udp has it: words in the machine's order of octets, and the port.
+func written(addr netip.AddrPort) string {
+	var b strings.Builder
+	for octets := addr.Addr().AsSlice(); len(octets) > 0; octets = octets[4:] {
+		fmt.Fprintf(&b, "%08X", binary.NativeEndian.Uint32(octets))
+	}
+	fmt.Fprintf(&b, ":%04X", addr.Port())
+	return b.String()
+}
+
+// ownSockets returns the descriptors of this process for sockets, by inode.
+func ownSockets() (map[string]int, error) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil, err
+	}
+	own := make(map[string]int)
+	for _, e := range entries {
+		to, err := os.Readlink("/proc/self/fd/" + e.Name())
+		inode, is := strings.CutPrefix(to, "socket:[")
+		if fd, bad := strconv.Atoi(e.Name()); err == nil && bad == nil && is {
+			own[strings.TrimSuffix(inode, "]")] = fd
+		}
+	}
+	return own, nil
+}
+
+// borrow calls do with a copy of the descriptor of a socket of this process, which others may close meanwhile.
+func borrow(inode string, do func(fd int) error) error {
+	own, err := ownSockets()
+	if err != nil {
+		return err
+	}
+	fd, ok := own[inode]
+	if !ok {
+		return fmt.Errorf("socket %s is closed", inode)
+	}
+	if fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || strconv.FormatUint(stat.Ino, 10) != inode {
+		return fmt.Errorf("socket %s is closed", inode)
+	}
+	return do(fd)
+}
