@@ -2,7 +2,6 @@ package kuadrant
 
 import (
 	"context"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func (k *Kuadrant) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Ms
 		return k.serve(ctx, w, r, shared.lookup(ctx, w, r))
 	}
 	var l lookup
-	k.lookup(ctx, w.RemoteAddr(), r, &l)
+	k.lookup(ctx, remoteAddr(w.RemoteAddr()), r, &l)
 	return k.serve(ctx, w, r, &l)
 }
 
@@ -101,7 +100,7 @@ const staleText = "from data saved before this server started"
 
 // lookup finds the answer to a query and puts it into l, which is zero. It uses little stack:
 // growing the small stack of a query's goroutine costs a good part of the query.
-func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *lookup) {
+func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l *lookup) {
 	q := &r.Question[0]
 	l.request, l.question, l.qname = r, *q, strings.ToLower(q.Name)
 	now := k.engine.Current()
@@ -129,7 +128,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote net.Addr, r *dns.Msg, l *l
 	}
 	l.zone, l.stale = zone.Origin(), now.Stale()
 	if l.subnetLocated = l.client.IsValid(); !l.subnetLocated {
-		l.client = remoteAddr(remote)
+		l.client = remote
 	}
 	query := records.Query{
 		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Bits: l.client.BitLen(), Random: k.engine.Random(),
@@ -220,6 +219,15 @@ type message struct {
 // reply writes the reply to r, with an extended error unless ede is nil.
 func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int, error) {
 	m := new(message)
+	m.fill(w, r, l, ede)
+	if err := w.WriteMsg(&m.Msg); err != nil {
+		return dns.RcodeServerFailure, err
+	}
+	return dns.RcodeSuccess, nil
+}
+
+// fill makes m the reply to r, which goes to w.
+func (m *message) fill(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) {
 	m.question[0] = r.Question[0]
 	m.Question = m.question[:1:1]
 	m.Id, m.Opcode, m.Response = r.Id, r.Opcode, true
@@ -239,10 +247,6 @@ func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int
 	if own {
 		m.Extra = append(m.Extra, opt)
 	}
-	if err := w.WriteMsg(&m.Msg); err != nil {
-		return dns.RcodeServerFailure, err
-	}
-	return dns.RcodeSuccess, nil
 }
 
 // shorten drops RRsets from the end of m's additional section until m and opt, which may be nil,

@@ -54,7 +54,7 @@ func (s *sharedLookup) lookup(ctx context.Context, w dns.ResponseWriter, r *dns.
 
 func (s *sharedLookup) find(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) {
 	s.found = new(lookup)
-	s.plugin.lookup(ctx, w.RemoteAddr(), r, s.found)
+	s.plugin.lookup(ctx, remoteAddr(w.RemoteAddr()), r, s.found)
 }
 
 // metadataValues are the labels below kuadrant/ with their values. owner is the owner of the name;

@@ -59,6 +59,7 @@ func setup(c *caddy.Controller) error {
 		k.Next = next
 		return k
 	})
+	inst.fast.beside(cfg, inst.config)
 	inst.first = append(inst.first, func() {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
 		if k.geoip != nil && cfg.Handler("metadata") != nil {
@@ -273,6 +274,7 @@ type instance struct {
 	config *engine.Options
 	blocks *serverBlocks
 	server *server
+	fast   fastServers
 	// first are the blocks' look-ups of other plugins, which run before the server is configured.
 	first []func()
 	// alive reports whether CoreDNS has started the instance and still has it. CoreDNS silently
@@ -367,6 +369,7 @@ func (i *instance) takeBack() error {
 func (i *instance) stop() error {
 	reload.Lock()
 	defer reload.Unlock()
+	i.fast.release()
 	if i.server.holder == i {
 		i.end()
 	}

@@ -41,6 +41,7 @@ var properties = map[string]func(*parser, []string) error{
 	"probes":          (*parser).probes,
 	"probe-deny":      (*parser).probeDeny,
 	"probe-allow":     (*parser).probeAllow,
+	"fast-udp":        (*parser).fastUDP,
 	"write-back":      (*parser).writeBack,
 	"write-rate":      (*parser).writeRate,
 	"lease":           (*parser).lease,
@@ -248,6 +249,13 @@ func (p *parser) probes(args []string) error {
 	}
 	p.cfg.Selection.NoHeaders = true // no probe sends any
 	return share(&p.cfg.ProbesOff, true)
+}
+
+func (p *parser) fastUDP(args []string) error {
+	if len(args) != 1 || args[0] != "on" && args[0] != "off" {
+		return wanted(args, "on or off")
+	}
+	return share(&p.cfg.FastUDP, args[0])
 }
 
 func (p *parser) probeDeny(args []string) error { return p.prefixes(&p.cfg.ProbeDeny, args) }

@@ -54,6 +54,8 @@ type Options struct {
 	Console         Console
 	// Guard is how long mass removals are held back, up to 24 h; 0 is off, nil the default, 5 minutes.
 	Guard *time.Duration
+	// FastUDP is "off" if CoreDNS's sockets are to answer all queries over UDP.
+	FastUDP string
 	// ProbesOff is true if this server checks no targets.
 	ProbesOff bool
 	// ProbeDeny and ProbeAllow are sorted prefixes where checks may not and may go; nil for the defaults.

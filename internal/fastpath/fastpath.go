@@ -33,4 +33,6 @@ type Answerer interface {
 	// Answer puts the reply to a query from a client into out, and returns its length; 0 to leave it to Server.Handler. It keeps nothing of
 	// q and out.
 	Answer(q *Query, from netip.Addr, out []byte) int
+	// Unread counts a message that is not a plain query.
+	Unread()
 }

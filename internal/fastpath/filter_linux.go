@@ -46,4 +46,6 @@ func attach(fd int, program []unix.SockFilter) error {
 }
 
 // detach lets the kernel choose again.
-func detach(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DETACH_REUSEPORT_BPF, 0) }
+func detach(fd int) error {
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DETACH_REUSEPORT_BPF, 0)
+}

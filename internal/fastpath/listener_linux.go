@@ -56,7 +56,7 @@ func Serve(addr netip.AddrPort, s *Server) {
 		go l.watch()
 	}
 	if was := l.now.Swap(&serving{s, newPasser(s)}); was != nil {
-		go was.shutdown()
+		time.AfterFunc(grace, was.shutdown) // workers have a batch under way
 	}
 	l.look()
 }
@@ -272,6 +272,8 @@ func (w *worker) answer(b *batch, use *user, write func(uintptr) bool) {
 				b.addReply(i, n, w.pick)
 				continue
 			}
+		} else {
+			use.answerer.Unread()
 		}
 		n := 0
 		if w.pick {
@@ -288,4 +290,17 @@ func (w *worker) answer(b *batch, use *user, write func(uintptr) bool) {
 	if len(b.pending) > 0 {
 		_ = w.raw.Write(write)
 	}
+}
+
+// isWorker reports whether a socket is a worker's.
+func isWorker(at netip.AddrPort, inode string) bool {
+	listeners.Lock()
+	defer listeners.Unlock()
+	l := listeners.all[at]
+	if l == nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode })
 }

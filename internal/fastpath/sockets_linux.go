@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,4 +84,45 @@ func borrow(inode string, do func(fd int) error) error {
 		return fmt.Errorf("socket %s is closed", inode)
 	}
 	return do(fd)
+}
+
+// Bound returns the addresses of this process's UDP sockets with SO_REUSEPORT, those of the fast path aside, that a server is bound to:
+// written as HOST:PORT, where an empty host means all addresses, and port 0 any.
+func Bound(server string) (all []netip.AddrPort) {
+	host, port, err := net.SplitHostPort(server)
+	own, fault := ownSockets()
+	if err != nil || fault != nil {
+		return nil
+	}
+	want, _ := netip.ParseAddr(host)
+	for inode, fd := range own {
+		at, ok := boundTo(fd)
+		if ok && !isWorker(at, inode) && (port == "0" || port == strconv.Itoa(int(at.Port()))) &&
+			(at.Addr() == want.WithZone("") || host == "" && at.Addr().IsUnspecified()) && !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// boundTo returns the address of a UDP socket with SO_REUSEPORT.
+func boundTo(fd int) (at netip.AddrPort, ok bool) {
+	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil || kind != unix.SOCK_DGRAM {
+		return at, false
+	}
+	if shared, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT); err != nil || shared == 0 {
+		return at, false
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return at, false
+	}
+	switch name := name.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(name.Addr), uint16(name.Port)), true
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(name.Addr), uint16(name.Port)), true
+	}
+	return at, false
 }

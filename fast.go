@@ -1,0 +1,306 @@
+package kuadrant
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin/bufsize"
+	"github.com/coredns/coredns/plugin/metrics"
+	"github.com/coredns/coredns/plugin/pkg/edns"
+	"github.com/coredns/coredns/request"
+	"github.com/miekg/dns"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
+)
+
+// fastServers are the servers of an instance that the fast path answers for.
+type fastServers struct {
+	sync.Mutex
+	all []fastServer
+}
+
+type fastServer struct {
+	at     netip.AddrPort
+	server *fastpath.Server
+}
+
+// beside has CoreDNS hand over each of its servers for UDP when that starts, unless another plugin wants to see what it writes.
+func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
+	if cfg.UDPDecorateWriterFunc != nil {
+		log.Info("fast-udp: off: another plugin decorates the writers of UDP")
+		return
+	}
+	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
+		if opt.FastUDP != "off" {
+			f.serve(s)
+		}
+		return nil
+	}
+}
+
+// serve has the fast path answer at the addresses of a server, for the blocks where it can.
+func (f *fastServers) serve(s *dnsserver.Server) {
+	routes, why := routesOf(s)
+	for _, at := range fastpath.Bound(strings.TrimPrefix(s.Addr, "dns://")) {
+		if why != "" {
+			log.Infof("fast-udp: off at %s: %s", at, why)
+		}
+		if len(routes.blocks) == 0 {
+			continue
+		}
+		server := &fastpath.Server{
+			Answerer: func() fastpath.Answerer { return newFastAnswerer(routes) },
+			Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
+				ctx := context.WithValue(context.Background(), dnsserver.Key{}, s)
+				s.ServeDNS(context.WithValue(ctx, dnsserver.LoopKey{}, 0), w, r)
+			}),
+			Secrets: s.TsigSecret, Say: func(line string) { log.Info(line) }, Lost: func(n uint32) { fastLost.Add(float64(n)) },
+		}
+		f.Lock()
+		f.all = append(f.all, fastServer{at, server})
+		f.Unlock()
+		fastpath.Serve(at, server)
+	}
+}
+
+// release ends what serve began, unless the next instance goes on with it.
+func (f *fastServers) release() {
+	f.Lock()
+	defer f.Unlock()
+	for _, s := range f.all {
+		fastpath.Release(s.at, s.server)
+	}
+	f.all = nil
+}
+
+// fastRoutes are the zones of a server's blocks, as it chooses among them.
+type fastRoutes struct {
+	server string
+	// blocks has the blocks that the fast path answers for, by zone; zones has all, in lower case.
+	blocks map[string]*fastBlock
+	zones  map[string]bool
+}
+
+// fastBlock is a server block whose queries the fast path may answer.
+type fastBlock struct {
+	*Kuadrant
+	metrics *metrics.Metrics // nil for none
+	size    int              // the most octets of a reply by the plugin bufsize; 0 for any
+}
+
+// besideFast are the plugins before this one that let such queries pass as they are, or that serve only others.
+var besideFast = []string{
+	"root", "cancel", "tls", "quic", "timeouts", "multisocket", "reload", "nsid", "bufsize", "bind", "debug", "ready", "health", "pprof",
+	"prometheus", "errors", "chaos", "tsig", "cache", "dnssec",
+}
+
+// routesOf returns the routes of a server, and why some blocks are left out. Only CoreDNS knows which blocks share a server: it is read
+// from a field that is not exported (docs/decisions/0042).
+func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
+	routes = &fastRoutes{server: s.Addr, blocks: make(map[string]*fastBlock), zones: make(map[string]bool)}
+	zones := reflect.ValueOf(s).Elem().FieldByName("zones")
+	if zones.Kind() != reflect.Map || zones.Type() != reflect.TypeFor[map[string][]*dnsserver.Config]() {
+		return routes, "this version of CoreDNS keeps its zones elsewhere"
+	}
+	var reasons []string
+	for it := zones.MapRange(); it.Next(); {
+		zone, configs := it.Key().String(), it.Value()
+		routes.zones[zone] = true
+		for i := range configs.Len() {
+			cfg := (*dnsserver.Config)(configs.Index(i).UnsafePointer())
+			k, ours := cfg.Handler(pluginName).(*Kuadrant)
+			if !ours {
+				continue
+			}
+			if reason := slowed(cfg, configs.Len()); reason != "" {
+				reasons = append(reasons, "the block of "+zone+" has "+reason)
+				continue
+			}
+			b := &fastBlock{Kuadrant: k}
+			b.metrics, _ = cfg.Handler("prometheus").(*metrics.Metrics)
+			if size, ok := cfg.Handler("bufsize").(bufsize.Bufsize); ok {
+				b.size = size.Size
+			}
+			routes.blocks[zone] = b
+		}
+	}
+	slices.Sort(reasons)
+	return routes, strings.Join(slices.Compact(reasons), ", ")
+}
+
+// slowed says what in a server block wants to see each query; "" for nothing.
+func slowed(cfg *dnsserver.Config, blocks int) string {
+	if blocks > 1 || len(cfg.FilterFuncs) > 0 {
+		return "the plugin view"
+	}
+	if cfg.ProxyProtoConnPolicy != nil {
+		return "the plugin proxyproto"
+	}
+	for _, h := range cfg.Handlers() {
+		before := slices.Index(dnsserver.Directives, h.Name()) < slices.Index(dnsserver.Directives, pluginName)
+		if before && !slices.Contains(besideFast, h.Name()) || h.Name() == "metadata" {
+			return "the plugin " + h.Name()
+		}
+		if h.Name() == "tsig" && requires(h) {
+			return "the plugin tsig, which requires signed queries"
+		}
+	}
+	return ""
+}
+
+// requires reports whether the plugin tsig may refuse a query that is not signed.
+func requires(tsig any) bool {
+	v := reflect.ValueOf(tsig).Elem()
+	types, all := v.FieldByName("types"), v.FieldByName("allTypes")
+	return types.Kind() != reflect.Map || all.Kind() != reflect.Bool || types.Len() > 0 || all.Bool()
+}
+
+// find returns the block for a name in lower case; nil if the fast path does not answer there.
+func (f *fastRoutes) find(name string) *fastBlock {
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if zone := name[off:]; f.zones[zone] {
+			return f.blocks[zone]
+		}
+	}
+	return f.blocks["."]
+}
+
+// fastAnswerer answers queries of one worker. It implements fastpath.Answerer, and reuses its memory.
+type fastAnswerer struct {
+	*fastRoutes
+	found   lookup
+	reply   message
+	to      fastWriter
+	request request.Request
+	extra   [8]dns.RR
+	counts  map[fastKey]*fastCounters
+	// measured are the zones of the plugin prometheus; nil until it is needed.
+	measured map[string]string
+	outcome  [fastOutcomes]prometheus.Counter
+}
+
+func newFastAnswerer(routes *fastRoutes) *fastAnswerer {
+	f := &fastAnswerer{fastRoutes: routes, counts: make(map[fastKey]*fastCounters)}
+	for o, word := range fastWords {
+		f.outcome[o] = fastTotal.WithLabelValues(word)
+	}
+	return f
+}
+
+// fastWriter is the dns.ResponseWriter of a reply that the fast path writes: it has the client's address alone.
+type fastWriter struct {
+	dns.ResponseWriter
+	addr net.UDPAddr
+	ip   [16]byte
+}
+
+// RemoteAddr implements dns.ResponseWriter.
+func (w *fastWriter) RemoteAddr() net.Addr { return &w.addr }
+
+func (w *fastWriter) set(from netip.Addr) {
+	if from.Is4() {
+		ip := from.As4()
+		w.addr.IP = w.ip[:copy(w.ip[:], ip[:])]
+		return
+	}
+	w.ip = from.As16()
+	w.addr.IP = w.ip[:]
+}
+
+// The outcomes of fastTotal.
+const (
+	fastAnswered = iota
+	fastNotPlain
+	fastElsewhere
+	fastSigned
+	fastOnward
+	fastUnknown
+	fastLong
+	fastOutcomes
+)
+
+var fastWords = [fastOutcomes]string{
+	fastAnswered: "answered", fastNotPlain: "not a plain query", fastElsewhere: "another block", fastSigned: "signed",
+	fastOnward: "another plugin", fastUnknown: "not ready", fastLong: "too long",
+}
+
+// Unread implements fastpath.Answerer.
+func (f *fastAnswerer) Unread() { f.outcome[fastNotPlain].Inc() }
+
+// Answer implements fastpath.Answerer: what the server's chain would answer.
+func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) int {
+	n, outcome := f.answer(q, from, out)
+	f.outcome[outcome].Inc()
+	return n
+}
+
+func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n, outcome int) {
+	start := time.Now()
+	r := &q.Msg
+	k := f.find(strings.ToLower(r.Question[0].Name))
+	if k == nil || q.Cookie && edns.SupportedOption(dns.EDNS0COOKIE) {
+		return 0, fastElsewhere
+	}
+	opt := r.IsEdns0()
+	if opt != nil && opt.Do() && k.signing != nil {
+		return 0, fastSigned
+	}
+	if opt != nil && k.size > 0 && int(opt.UDPSize()) > k.size {
+		opt.SetUDPSize(uint16(k.size))
+	}
+	f.found = lookup{}
+	l := &f.found
+	k.lookup(context.Background(), from, r, l)
+	a := &l.answer
+	switch {
+	case l.outcome != answered, a.Unlisted:
+		return 0, fastUnknown
+	case a.Rcode == dns.RcodeNameError && len(a.Answer) == 0 && k.block.Fall.Through(l.qname):
+		return 0, fastOnward
+	}
+	if _, onward := l.leadsTo(r); onward {
+		return 0, fastOnward
+	}
+	m := &f.reply
+	m.Msg = dns.Msg{}
+	f.to.set(from)
+	f.request = request.Request{Req: r, W: &f.to}
+	m.fill(&f.to, r, l, closed(a))
+	m.Extra = append(f.extra[:0], m.Extra...)
+	size := 0
+	if k.metrics != nil {
+		size = m.Len()
+	}
+	f.request.SizeAndDo(&m.Msg)
+	f.request.Scrub(&m.Msg)
+	packed, err := m.PackBuffer(out)
+	if err != nil || len(packed) > len(out) {
+		return 0, fastLong
+	}
+	countAnswer(l)
+	if k.metrics != nil {
+		f.report(k.metrics, q, l, size, start)
+	}
+	return copy(out, packed), fastAnswered
+}
+
+var (
+	fastTotal = promauto.NewCounterVec(prometheus.CounterOpts{
+		Namespace: "coredns", Subsystem: pluginName, Name: "fast_udp_total",
+		Help: "Number of queries at the sockets of the fast path, by outcome: answered, or why they were passed on.",
+	}, []string{"outcome"})
+	fastLost = promauto.NewCounter(prometheus.CounterOpts{
+		Namespace: "coredns", Subsystem: pluginName, Name: "fast_udp_dropped_total",
+		Help: "Number of messages that the kernel dropped at the sockets of the fast path, as they came too fast.",
+	})
+)
