@@ -61,6 +61,11 @@ type scenario struct {
 	marker  string        // the Gateway of this step
 	written chan struct{} // closed once the next step is written; guarded by mu, as marker is
 	mu      sync.Mutex
+	// draw is that of this query, if it was drawn: all that answer the query have the same.
+	draw  uint64
+	drawn bool
+	// fast counts the queries that the fast path answered.
+	fast int
 }
 
 // between is a directory that is looked at between steps alone: what a step writes is read as one, however long that takes.
@@ -192,7 +197,13 @@ func (s *scenario) start(directive string, configure func(*engine.Options)) {
 		inst.config.Groups[words[0]] = words[1]
 	}
 	configure(inst.config)
-	inst.server.engine.Random = rand.New(rand.NewPCG(1, 2)).Uint64
+	draws := rand.New(rand.NewPCG(1, 2))
+	inst.server.engine.Random = func() uint64 {
+		if !s.drawn {
+			s.draw, s.drawn = draws.Uint64(), true
+		}
+		return s.draw
+	}
 	s.plugin = &Kuadrant{block: b, engine: inst.server.engine, blocks: inst.blocks, Next: plugin.HandlerFunc(
 		func(context.Context, dns.ResponseWriter, *dns.Msg) (int, error) { return rcodeNext, nil })}
 	s.chain = s.plugin
@@ -211,6 +222,8 @@ const rcodeNext = 4000
 
 // Exchange implements recordstest.Stage.
 func (s *scenario) Exchange(q recordstest.Question) (reply *dns.Msg, instead string) {
+	s.drawn = false
+	defer s.compareFast(q)
 	rec := dnstest.NewRecorder(&test.ResponseWriter{RemoteIP: q.From})
 	rcode, err := s.chain.ServeDNS(context.Background(), rec, q.Msg.Copy())
 	switch {
