@@ -297,10 +297,10 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 var (
 	fastTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "coredns", Subsystem: pluginName, Name: "fast_udp_total",
-		Help: "Number of queries at the sockets of the fast path, by outcome: answered, or why they were passed on.",
+		Help: "Number of queries of fast-udp, by outcome: answered, or why CoreDNS got them.",
 	}, []string{"outcome"})
 	fastLost = promauto.NewCounter(prometheus.CounterOpts{
 		Namespace: "coredns", Subsystem: pluginName, Name: "fast_udp_dropped_total",
-		Help: "Number of messages that the kernel dropped at the sockets of the fast path, as they came too fast.",
+		Help: "Number of messages that the kernel dropped at the sockets of fast-udp.",
 	})
 )

@@ -246,6 +246,7 @@ var propertyBounds = map[string]struct{ within, beyond []string }{
 	"probes":          {[]string{"probes off"}, []string{"probes", "probes on"}},
 	"probe-deny":      {[]string{"probe-deny 192.0.2.0/24 2001:db8::1"}, []string{"probe-deny", "probe-deny a.example"}},
 	"probe-allow":     {[]string{"probe-allow 192.0.2.0/24 2001:db8::1"}, []string{"probe-allow", "probe-allow a.example"}},
+	"fast-udp":        {[]string{"fast-udp on", "fast-udp off"}, []string{"fast-udp", "fast-udp yes", "fast-udp on\nfast-udp off"}},
 	"write-back":      {[]string{"write-back all", "write-back status", "write-back off"}, []string{"write-back", "write-back on", "manifests DIR\nwrite-back all"}},
 	"write-rate":      {[]string{"write-rate 1 10000"}, []string{"write-rate 1", "write-rate 0 1", "write-rate 1 10001"}},
 	"lease":           {[]string{"lease a", "lease a/b.c"}, []string{"lease", "lease A", "lease a/B"}},

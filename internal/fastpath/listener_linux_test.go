@@ -1,0 +1,276 @@
+package fastpath
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/sys/unix"
+)
+
+// Who has answered is shown by the rcode.
+const (
+	byFast   = dns.RcodeSuccess
+	byPassed = dns.RcodeRefused
+	byServer = dns.RcodeServerFailure
+)
+
+// bind binds a socket as CoreDNS does.
+func bind(t testing.TB, addr string) *net.UDPConn {
+	t.Helper()
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		return err
+	}}
+	conn, err := lc.ListenPacket(t.Context(), "udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn.(*net.UDPConn)
+}
+
+// answers returns a handler that answers with an rcode.
+func answers(rcode int) dns.Handler {
+	return dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) { _ = w.WriteMsg(new(dns.Msg).SetRcode(r, rcode)) })
+}
+
+// serveOwn serves on sockets at an address, as CoreDNS, until the test ends.
+func serveOwn(t testing.TB, addr string, n int) netip.AddrPort {
+	t.Helper()
+	at := netip.MustParseAddrPort(addr)
+	for range n {
+		conn := bind(t, at.String())
+		at = conn.LocalAddr().(*net.UDPAddr).AddrPort()
+		s := &dns.Server{PacketConn: conn, Handler: answers(byServer), MsgAcceptFunc: func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept }}
+		ended := make(chan error, 1)
+		go func() { ended <- s.ActivateAndServe() }()
+		t.Cleanup(func() { _ = conn.Close(); <-ended })
+	}
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+}
+
+// echo answers queries of type A.
+type echo struct{ reply dns.Msg }
+
+func (e *echo) Answer(q *Query, _ netip.Addr, out []byte) int {
+	if q.Msg.Question[0].Qtype != dns.TypeA {
+		return 0
+	}
+	e.reply.SetReply(&q.Msg)
+	packed, err := e.reply.PackBuffer(out)
+	if err != nil {
+		return 0
+	}
+	return len(packed)
+}
+
+func (e *echo) Unread() {}
+
+// fastServer returns a server, and the lines that it says.
+func fastServer() (s *Server, said func() string) {
+	var mu sync.Mutex
+	var lines []string
+	return &Server{
+		Answerer: func() Answerer { return new(echo) }, Handler: answers(byPassed), Lost: func(uint32) {},
+		Say: func(line string) { mu.Lock(); defer mu.Unlock(); lines = append(lines, line) },
+	}, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Join(lines, "\n")
+	}
+}
+
+// message returns a query, changed.
+func message(change func(*dns.Msg)) *dns.Msg {
+	m := new(dns.Msg).SetQuestion("www.example.com.", dns.TypeA)
+	if change != nil {
+		change(m)
+	}
+	return m
+}
+
+// kinds are messages, each with who answers it while the fast path is on.
+var kinds = []struct {
+	name   string
+	change func(*dns.Msg)
+	by     int
+}{
+	{"a query", nil, byFast},
+	{"a query with OPT", func(m *dns.Msg) { m.SetEdns0(1232, true) }, byFast},
+	{"another type", func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeTXT }, byPassed},
+	{"another class", func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS }, byPassed},
+	{"a TSIG", func(m *dns.Msg) { m.SetTsig("key.", dns.HmacSHA256, 300, time.Now().Unix()) }, byPassed},
+	{"two questions", func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }, byServer},
+	{"a NOTIFY", func(m *dns.Msg) { m.Opcode = dns.OpcodeNotify }, byServer},
+	{"an UPDATE", func(m *dns.Msg) { m.Opcode = dns.OpcodeUpdate }, byServer},
+	{"an answer section", func(m *dns.Msg) {
+		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeA, Class: 1}, A: net.IPv4zero}}
+	}, byServer},
+}
+
+// whoAnswers sends a message from a new socket, and returns who answers.
+func whoAnswers(t testing.TB, to netip.AddrPort, change func(*dns.Msg)) int {
+	t.Helper()
+	c := &dns.Client{Timeout: time.Minute, TsigSecret: map[string]string{"key.": "c2VjcmV0"}}
+	r, _, err := c.Exchange(message(change), to.String())
+	if err != nil && !errors.Is(err, dns.ErrNoSig) || r == nil {
+		t.Fatal(err)
+	}
+	return r.Rcode
+}
+
+// TestListener: each kind of message gets to whom it should, over IPv4, IPv6 and sockets for all addresses, beside one socket and several.
+func TestListener(t *testing.T) {
+	for _, c := range []struct {
+		bound, asked string
+		sockets      int
+	}{{"127.0.0.1:0", "127.0.0.1", 1}, {"127.0.0.1:0", "127.0.0.1", 3}, {"[::1]:0", "::1", 1}, {"[::]:0", "::1", 2}, {"[::]:0", "127.0.0.7", 1}, {"0.0.0.0:0", "127.0.0.7", 1}} {
+		t.Run(c.bound+" "+c.asked, func(t *testing.T) {
+			at := serveOwn(t, c.bound, c.sockets)
+			to := netip.AddrPortFrom(netip.MustParseAddr(c.asked), at.Port())
+			s, said := fastServer()
+			Serve(at, s)
+			for range 20 {
+				for _, k := range kinds {
+					if by := whoAnswers(t, to, k.change); by != k.by {
+						t.Errorf("%s is answered by %s, want %s", k.name, dns.RcodeToString[by], dns.RcodeToString[k.by])
+					}
+				}
+			}
+			next, _ := fastServer()
+			Serve(at, next)
+			if Release(at, s); whoAnswers(t, to, nil) != byFast {
+				t.Error("another server has taken over, and the first one ends it")
+			}
+			Release(at, next)
+			for _, k := range kinds {
+				if by := whoAnswers(t, to, k.change); by != byServer {
+					t.Errorf("after the end %s is answered by %s", k.name, dns.RcodeToString[by])
+				}
+			}
+			if text := said(); text != "" {
+				t.Errorf("said %q", text)
+			}
+		})
+	}
+}
+
+// TestNothingIsLost: servers that take over from each other, and the end and the beginning of the fast path, lose no query.
+func TestNothingIsLost(t *testing.T) {
+	at := serveOwn(t, "127.0.0.1:0", 2)
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	var asked, fast atomic.Int64
+	for range 4 {
+		clients.Go(func() {
+			c := &dns.Client{Timeout: 20 * time.Second}
+			for ctx.Err() == nil {
+				r, _, err := c.Exchange(message(nil), at.String())
+				if err != nil {
+					t.Errorf("after %d queries: %v", asked.Load(), err)
+					return
+				}
+				if asked.Add(1); r.Rcode == byFast {
+					fast.Add(1)
+				}
+			}
+		})
+	}
+	var last *Server
+	for i := range 40 {
+		s, _ := fastServer()
+		Serve(at, s)
+		for before := fast.Load(); fast.Load() < before+50 && !t.Failed(); {
+			time.Sleep(time.Millisecond)
+		}
+		if last != nil {
+			Release(at, last) // nothing, if s has taken over
+		}
+		if last = s; i%2 == 0 {
+			Release(at, s)
+			last = nil
+			for before := asked.Load(); asked.Load() < before+50 && !t.Failed(); {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	stop()
+	clients.Wait()
+	if last != nil {
+		Release(at, last)
+	}
+}
+
+// other is set in the process that TestOtherProcess starts: the address to bind.
+const other = "FASTPATH_TEST_BIND"
+
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(other); addr != "" {
+		lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
+			return c.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		}}
+		conn, err := lc.ListenPacket(context.Background(), "udp", addr)
+		if err != nil {
+			os.Exit(1)
+		}
+		go func() { _ = (&dns.Server{PacketConn: conn, Handler: answers(byServer)}).ActivateAndServe() }()
+		_, _ = os.Stdout.WriteString("bound\n")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestOtherProcess: while another process is bound to the address, CoreDNS's sockets get everything, and one line says so.
+func TestOtherProcess(t *testing.T) {
+	at := serveOwn(t, "127.0.0.1:0", 1)
+	s, said := fastServer()
+	Serve(at, s)
+	t.Cleanup(func() { Release(at, s) })
+	if by := whoAnswers(t, at, nil); by != byFast {
+		t.Fatalf("answered by %s", dns.RcodeToString[by])
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), other+"="+at.String())
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	await := func(by int, lines string) {
+		t.Helper()
+		for range 240 {
+			if whoAnswers(t, at, nil) == by && said() == lines {
+				return
+			}
+			time.Sleep(lookAgain / 4)
+		}
+		t.Errorf("never answered by %s; said %q", dns.RcodeToString[by], said())
+	}
+	line := "fast-udp: off at " + at.String() + ": another process is bound to it, too; waiting until it is gone"
+	await(byServer, line)
+	_ = in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	await(byFast, line)
+}

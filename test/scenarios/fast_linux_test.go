@@ -1,0 +1,143 @@
+package scenarios
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/coredns/caddy"
+	_ "github.com/coredns/coredns/plugin/bufsize"
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/metadata"
+	_ "github.com/coredns/coredns/plugin/multisocket"
+	_ "github.com/coredns/coredns/plugin/view"
+	_ "github.com/coredns/coredns/plugin/whoami"
+	"github.com/miekg/dns"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+)
+
+// fastOutcome returns how many queries of fast-udp had an outcome.
+func fastOutcome(t testing.TB, outcome string) float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "coredns_kuadrant_fast_udp_total" && m.GetLabel()[0].GetValue() == outcome {
+				return m.GetCounter().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// TestFastRoutes: the fast path answers what no other plugin, and no other block, is to see, and hands on the rest. It fails if a version of
+// CoreDNS keeps its zones elsewhere (decision 42).
+func TestFastRoutes(t *testing.T) {
+	dir := t.TempDir()
+	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
+	for _, c := range []struct {
+		blocks, name, outcome string // outcome "" for no query at the sockets of the fast path
+	}{
+		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
+		{"example.com:0 {\nbind ::1\nmultisocket 3\nerrors\nbufsize 1232\ncache\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
+		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}\nsub.example.com:0 {\nbind 127.0.0.1\nwhoami\n}", "a.example.com.", "answered"},
+		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}\nsub.example.com:0 {\nbind 127.0.0.1\nwhoami\n}", "a.sub.example.com.", "another block"},
+		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\nfallthrough\n}\nwhoami\n}", "no.example.com.", "another plugin"},
+		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\nfast-udp off\n}\n}", "a.example.com.", ""},
+		{"example.com:0 {\nbind 127.0.0.1\nlog\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
+		{"example.com:0 {\nbind 127.0.0.1\nacl {\nallow\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
+		{"example.com:0 {\nbind 127.0.0.1\nmetadata\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
+		{"example.com:0 {\nbind 127.0.0.1\nview v {\nexpr true\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
+	} {
+		inst, addr := boottest.Start(t, fmt.Sprintf(c.blocks, "manifests "+dir))
+		outcomes := []string{"answered", "another block", "another plugin", "not a plain query", "not ready", "signed", "too long"}
+		before := make(map[string]float64)
+		for _, o := range outcomes {
+			before[o] = fastOutcome(t, o)
+		}
+		ask := func() *dns.Msg { return boottest.Exchange(t, addr, c.name, dns.TypeA) }
+		if c.outcome != "" {
+			boottest.WaitFor(t, "query with the outcome "+c.outcome+" of\n"+c.blocks, func() bool {
+				ask()
+				return fastOutcome(t, c.outcome) > before[c.outcome]
+			})
+		} else {
+			boottest.WaitFor(t, "answer", func() bool { return ask().Rcode == dns.RcodeSuccess })
+			for _, o := range outcomes {
+				if n := fastOutcome(t, o); n != before[o] {
+					t.Errorf("%s: %v queries have the outcome %s", c.blocks, n-before[o], o)
+				}
+			}
+		}
+		_ = inst.Stop()
+		inst.ShutdownCallbacks()
+	}
+}
+
+// TestFastReload: reloads that turn the fast path on and off, or remove the plugin, lose no query.
+func TestFastReload(t *testing.T) {
+	dir := t.TempDir()
+	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
+	port := peertest.FreePort(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	corefile := func(lines string) caddy.Input {
+		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\n%s\n}\n", port, lines)
+	}
+	fast := corefile("kuadrant {\nmanifests " + dir + "\n}")
+	inst, err := caddy.Start(fast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() *dns.Msg { return boottest.Exchange(t, addr, "a.example.com.", dns.TypeA) }
+	answered := func() {
+		t.Helper()
+		before := fastOutcome(t, "answered")
+		boottest.WaitFor(t, "answer of the fast path", func() bool { ask(); return fastOutcome(t, "answered") > before })
+	}
+	answered()
+	done := make(chan struct{})
+	var clients sync.WaitGroup
+	var asked atomic.Int64
+	for range 3 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, _, err := boottest.Client("").Exchange(boottest.Question("a.example.com.", dns.TypeA), addr); err != nil {
+					t.Errorf("after %d queries: %v", asked.Load(), err)
+					return
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	for range 4 {
+		for _, next := range []caddy.Input{corefile("whoami"), fast, corefile("kuadrant {\nmanifests " + dir + "\nfast-udp off\n}"), corefile("log . {\nclass error\n}\nkuadrant {\nmanifests " + dir + "\n}"), fast} {
+			if inst, err = inst.Restart(next); err != nil {
+				t.Fatal(err)
+			}
+			if string(next.Body()) == string(fast.Body()) {
+				answered()
+			}
+			for before := asked.Load(); asked.Load() < before+50 && !t.Failed(); {
+				ask()
+			}
+		}
+	}
+	close(done)
+	clients.Wait()
+	_ = inst.Stop()
+	inst.ShutdownCallbacks()
+}
