@@ -51,7 +51,11 @@ func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 // serve has the fast path answer at the addresses of a server, for the blocks where it can.
 func (f *fastServers) serve(s *dnsserver.Server) {
 	routes, why := routesOf(s)
-	for _, at := range fastpath.Bound(strings.TrimPrefix(s.Addr, "dns://")) {
+	bound := fastpath.Bound(strings.TrimPrefix(s.Addr, "dns://"))
+	if len(bound) == 0 {
+		log.Infof("fast-udp: off at %s: its socket is not found in /proc/self/fd", s.Addr)
+	}
+	for _, at := range bound {
 		if why != "" {
 			log.Infof("fast-udp: off at %s: %s", at, why)
 		}
@@ -237,17 +241,24 @@ var fastWords = [fastOutcomes]string{
 // Unread implements fastpath.Answerer.
 func (f *fastAnswerer) Unread() { f.outcome[fastNotPlain].Inc() }
 
-// Answer implements fastpath.Answerer: what the server's chain would answer.
-func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) int {
-	n, outcome := f.answer(q, from, out)
-	f.outcome[outcome].Inc()
+// Answer implements fastpath.Answerer: what the server's chain would answer. A query that makes it panic is left to that, which says so.
+func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) (n int) {
+	outcome := fastUnknown
+	defer func() {
+		if recover() != nil {
+			n = 0
+		}
+		f.outcome[outcome].Inc()
+	}()
+	n, outcome = f.answer(q, from, out)
 	return n
 }
 
 func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n, outcome int) {
-	start := time.Now()
 	r := &q.Msg
-	k := f.find(strings.ToLower(r.Question[0].Name))
+	f.found = lookup{qname: strings.ToLower(r.Question[0].Name)}
+	l := &f.found
+	k := f.find(l.qname)
 	if k == nil || q.Cookie && edns.SupportedOption(dns.EDNS0COOKIE) {
 		return 0, fastElsewhere
 	}
@@ -258,8 +269,10 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	if opt != nil && k.size > 0 && int(opt.UDPSize()) > k.size {
 		opt.SetUDPSize(uint16(k.size))
 	}
-	f.found = lookup{}
-	l := &f.found
+	start := time.Time{}
+	if k.metrics != nil {
+		start = time.Now()
+	}
 	k.lookup(context.Background(), from, r, l)
 	a := &l.answer
 	switch {

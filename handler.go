@@ -98,11 +98,13 @@ type lookup struct {
 // staleText explains an answer from the state on disk (RFC 8914 §4.4).
 const staleText = "from data saved before this server started"
 
-// lookup finds the answer to a query and puts it into l, which is zero. It uses little stack:
+// lookup finds the answer to a query and puts it into l, which is zero, or has the qname. It uses little stack:
 // growing the small stack of a query's goroutine costs a good part of the query.
 func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l *lookup) {
 	q := &r.Question[0]
-	l.request, l.question, l.qname = r, *q, strings.ToLower(q.Name)
+	if l.request, l.question = r, *q; l.qname == "" {
+		l.qname = strings.ToLower(q.Name)
+	}
 	now := k.engine.Current()
 	snap := now.Snapshot
 	var zone *records.Zone
