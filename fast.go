@@ -98,8 +98,9 @@ type fastRoutes struct {
 // fastBlock is a server block whose queries the fast path may answer.
 type fastBlock struct {
 	*Kuadrant
-	metrics *metrics.Metrics // nil for none
-	size    int              // the most octets of a reply by the plugin bufsize; 0 for any
+	// measured are the zones of the plugin prometheus, by themselves; nil without it.
+	measured map[string]string
+	size     int // the most octets of a reply by the plugin bufsize; 0 for any
 }
 
 // besideFast are the plugins before this one that let such queries pass as they are, or that serve only others.
@@ -131,7 +132,12 @@ func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 				continue
 			}
 			b := &fastBlock{Kuadrant: k}
-			b.metrics, _ = cfg.Handler("prometheus").(*metrics.Metrics)
+			if m, ok := cfg.Handler("prometheus").(*metrics.Metrics); ok {
+				b.measured = make(map[string]string)
+				for _, zone := range m.ZoneNames() {
+					b.measured[zone] = zone
+				}
+			}
 			if size, ok := cfg.Handler("bufsize").(bufsize.Bufsize); ok {
 				b.size = size.Size
 			}
@@ -188,9 +194,7 @@ type fastAnswerer struct {
 	request request.Request
 	extra   [8]dns.RR
 	counts  map[fastKey]*fastCounters
-	// measured are the zones of the plugin prometheus; nil until it is needed.
-	measured map[string]string
-	outcome  [fastOutcomes]prometheus.Counter
+	outcome [fastOutcomes]prometheus.Counter
 }
 
 func newFastAnswerer(routes *fastRoutes) *fastAnswerer {
@@ -270,7 +274,7 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 		opt.SetUDPSize(uint16(k.size))
 	}
 	start := time.Time{}
-	if k.metrics != nil {
+	if k.measured != nil {
 		start = time.Now()
 	}
 	k.lookup(context.Background(), from, r, l)
@@ -291,7 +295,7 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	m.fill(&f.to, r, l, closed(a))
 	m.Extra = append(f.extra[:0], m.Extra...)
 	size := 0
-	if k.metrics != nil {
+	if k.measured != nil {
 		size = m.Len()
 	}
 	f.request.SizeAndDo(&m.Msg)
@@ -301,8 +305,8 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 		return 0, fastLong
 	}
 	countAnswer(l)
-	if k.metrics != nil {
-		f.report(k.metrics, q, l, size, start)
+	if k.measured != nil {
+		f.report(k, q, l, size, start)
 	}
 	return copy(out, packed), fastAnswered
 }

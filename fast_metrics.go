@@ -3,7 +3,6 @@ package kuadrant
 import (
 	"time"
 
-	"github.com/coredns/coredns/plugin/metrics"
 	"github.com/coredns/coredns/plugin/metrics/vars"
 	"github.com/coredns/coredns/plugin/pkg/rcode"
 	"github.com/miekg/dns"
@@ -27,14 +26,8 @@ type fastCounters struct {
 }
 
 // report counts a query as the plugin prometheus does: vars.Report. size is the length of the reply without its OPT record.
-func (f *fastAnswerer) report(m *metrics.Metrics, q *fastpath.Query, l *lookup, size int, start time.Time) {
-	if f.measured == nil {
-		f.measured = make(map[string]string)
-		for _, zone := range m.ZoneNames() {
-			f.measured[zone] = zone
-		}
-	}
-	zone, ok := closest(f.measured, l.qname)
+func (f *fastAnswerer) report(k *fastBlock, q *fastpath.Query, l *lookup, size int, start time.Time) {
+	zone, ok := closest(k.measured, l.qname)
 	if !ok {
 		zone = "."
 	}

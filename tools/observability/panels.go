@@ -95,6 +95,14 @@ var rows = []row{
 			queries:     []query{{"{{by}}", `sum by (by) (rate(` + plugin + `clients_located_total{` + servers + `}[$__rate_interval]))`}},
 		},
 		{
+			kind: "timeseries", title: "Queries of fast-udp", unit: "reqps", width: 24,
+			description: "Queries a second at the sockets of fast-udp: answered, or why CoreDNS got them; and those that the kernel dropped.",
+			queries: []query{
+				{"{{outcome}}", `sum by (outcome) (rate(` + plugin + `fast_udp_total{` + servers + `}[$__rate_interval]))`},
+				{"dropped", `sum(rate(` + plugin + `fast_udp_dropped_total{` + servers + `}[$__rate_interval]))`},
+			},
+		},
+		{
 			kind: "timeseries", title: "Answers with what is down", unit: "percentunit", width: 12,
 			description: "Share of the steered answers of a zone that fail open: nothing that is up was left for them.",
 			queries: []query{{"{{zone}}", `sum by (zone) (rate(` + plugin + `requests_steered_total{` + zones + `, ` + failOpen + `}[$__rate_interval])) ` +
