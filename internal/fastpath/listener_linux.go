@@ -99,16 +99,23 @@ func (l *listener) look() {
 	if l.closed {
 		return
 	}
+	isOwn := func(inode string) bool { return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode }) }
 	all, err := socketsAt(l.addr)
-	others := slices.DeleteFunc(all, func(inode string) bool {
-		return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode })
-	})
-	slices.Sort(others)
-	if err == nil && len(l.workers) > 0 && slices.Equal(others, l.others) {
+	if all = slices.DeleteFunc(all, isOwn); err == nil && len(l.workers) > 0 && slices.Equal(all, l.others) {
 		return // almost always
 	}
+	others, fault := ownAt(l.addr)
+	others = slices.DeleteFunc(others, isOwn)
+	shared := slices.ContainsFunc(all, func(inode string) bool { return !slices.Contains(others, inode) })
+	if err = errors.Join(err, fault); err == nil && len(l.workers) > 0 && !shared && slices.Equal(others, l.others) {
+		return // the list lacked some: it is not read at one moment
+	}
 	l.close()
-	if err == nil {
+	switch {
+	case err != nil:
+	case shared:
+		err = errShared
+	default:
 		err = l.open(others)
 	}
 	if err != nil {
@@ -132,14 +139,8 @@ var errShared = errors.New("another process is bound to it, too; waiting until i
 // open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has CoreDNS's sockets, others,
 // get everything, so that a failure loses nothing.
 func (l *listener) open(others []string) error {
-	own, err := ownSockets()
-	switch {
-	case err != nil:
-		return err
-	case len(others) == 0:
+	if len(others) == 0 {
 		return errors.New("no socket is bound to it")
-	case slices.ContainsFunc(others, func(inode string) bool { _, is := own[inode]; return !is }):
-		return errShared
 	}
 	l.others = others
 	n := runtime.GOMAXPROCS(0)

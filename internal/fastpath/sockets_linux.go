@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketsAt returns the inodes of the UDP sockets that are bound to exactly an address, of any process in this network namespace.
+// socketsAt returns the inodes of the UDP sockets that are bound to exactly an address, of any process in this network namespace, in order,
+// each once. While others come and go, it may miss some.
 func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
 	name := "/proc/net/udp"
 	if addr.Addr().Is6() {
@@ -35,7 +36,20 @@ func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
 			}
 		}
 	}
-	return inodes, nil
+	slices.Sort(inodes)
+	return slices.Compact(inodes), nil
+}
+
+// ownAt returns the inodes of this process's UDP sockets with SO_REUSEPORT at an address, in order.
+func ownAt(addr netip.AddrPort) (inodes []string, err error) {
+	own, err := ownSockets()
+	for inode, fd := range own {
+		if at, ok := boundTo(fd); ok && at == addr {
+			inodes = append(inodes, inode)
+		}
+	}
+	slices.Sort(inodes)
+	return inodes, err
 }
 
 // written returns an address as /proc/net/udp has it: words in the machine's order of octets, and the port.
