@@ -41,7 +41,7 @@ func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 		return
 	}
 	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
-		if opt.FastUDP != "off" {
+		if opt.FastUDP == "on" {
 			f.serve(s)
 		}
 		return nil

@@ -99,7 +99,9 @@ func (l *listener) look() {
 	if l.closed {
 		return
 	}
-	isOwn := func(inode string) bool { return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode }) }
+	isOwn := func(inode string) bool {
+		return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode })
+	}
 	all, err := socketsAt(l.addr)
 	if all = slices.DeleteFunc(all, isOwn); err == nil && len(l.workers) > 0 && slices.Equal(all, l.others) {
 		return // almost always

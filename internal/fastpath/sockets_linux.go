@@ -43,13 +43,13 @@ func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
 // ownAt returns the inodes of this process's UDP sockets with SO_REUSEPORT at an address, in order.
 func ownAt(addr netip.AddrPort) (inodes []string, err error) {
 	own, err := ownSockets()
-	for inode, fd := range own {
-		if at, ok := boundTo(fd); ok && at == addr {
-			inodes = append(inodes, inode)
+	for _, s := range own {
+		if at, ok := boundTo(s.fd); ok && at == addr {
+			inodes = append(inodes, s.inode)
 		}
 	}
 	slices.Sort(inodes)
-	return inodes, err
+	return slices.Compact(inodes), err
 }
 
 // written returns an address as /proc/net/udp has it: words in the machine's order of octets, and the port.
@@ -62,42 +62,49 @@ func written(addr netip.AddrPort) string {
 	return b.String()
 }
 
-// ownSockets returns the descriptors of this process for sockets, by inode.
-func ownSockets() (map[string]int, error) {
+// ownSocket is a descriptor of this process for a socket, which may have several.
+type ownSocket struct {
+	inode string
+	fd    int
+}
+
+// ownSockets returns the descriptors of this process for sockets. Some may be closed meanwhile.
+func ownSockets() (own []ownSocket, err error) {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return nil, err
 	}
-	own := make(map[string]int)
 	for _, e := range entries {
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
 		inode, is := strings.CutPrefix(to, "socket:[")
 		if fd, bad := strconv.Atoi(e.Name()); err == nil && bad == nil && is {
-			own[strings.TrimSuffix(inode, "]")] = fd
+			own = append(own, ownSocket{strings.TrimSuffix(inode, "]"), fd})
 		}
 	}
 	return own, nil
 }
 
-// borrow calls do with a copy of the descriptor of a socket of this process, which others may close meanwhile.
+// borrow calls do with a copy of a descriptor of a socket of this process, which others may close meanwhile.
 func borrow(inode string, do func(fd int) error) error {
 	own, err := ownSockets()
 	if err != nil {
 		return err
 	}
-	fd, ok := own[inode]
-	if !ok {
-		return fmt.Errorf("socket %s is closed", inode)
+	for _, s := range own {
+		if s.inode != inode {
+			continue
+		}
+		fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			continue
+		}
+		defer unix.Close(fd)
+		var stat unix.Stat_t
+		if err := unix.Fstat(fd, &stat); err == nil && strconv.FormatUint(stat.Ino, 10) == inode {
+			return do(fd)
+		}
 	}
-	if fd, err = unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0); err != nil {
-		return err
-	}
-	defer unix.Close(fd)
-	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil || strconv.FormatUint(stat.Ino, 10) != inode {
-		return fmt.Errorf("socket %s is closed", inode)
-	}
-	return do(fd)
+	return fmt.Errorf("socket %s is closed", inode)
 }
 
 // Bound returns the addresses of this process's UDP sockets with SO_REUSEPORT, those of the fast path aside, that a server is bound to:
@@ -109,9 +116,9 @@ func Bound(server string) (all []netip.AddrPort) {
 		return nil
 	}
 	want, _ := netip.ParseAddr(host)
-	for inode, fd := range own {
-		at, ok := boundTo(fd)
-		if ok && !isWorker(at, inode) && (port == "0" || port == strconv.Itoa(int(at.Port()))) &&
+	for _, s := range own {
+		at, ok := boundTo(s.fd)
+		if ok && !isWorker(at, s.inode) && (port == "0" || port == strconv.Itoa(int(at.Port()))) &&
 			(at.Addr() == want.WithZone("") || host == "" && at.Addr().IsUnspecified()) && !slices.Contains(all, at) {
 			all = append(all, at)
 		}
