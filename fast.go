@@ -311,6 +311,12 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	return copy(out, packed), fastAnswered
 }
 
+func init() {
+	for _, word := range fastWords {
+		fastTotal.WithLabelValues(word) // exported before the first query, too
+	}
+}
+
 var (
 	fastTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "coredns", Subsystem: pluginName, Name: "fast_udp_total",
