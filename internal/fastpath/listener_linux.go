@@ -238,7 +238,8 @@ func (w *worker) prepare(fd int) error {
 }
 
 func (w *worker) attach(program []unix.SockFilter) (err error) {
-	return errors.Join(w.raw.Control(func(fd uintptr) { err = attach(int(fd), program) }), err)
+	closed := w.raw.Control(func(fd uintptr) { err = attach(int(fd), program) })
+	return errors.Join(closed, err)
 }
 
 // run answers messages until the socket's deadline, and then those that are left.

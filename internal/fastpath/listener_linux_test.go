@@ -80,14 +80,16 @@ func (e *echo) Unread() {}
 func fastServer() (s *Server, said func() string) {
 	var mu sync.Mutex
 	var lines []string
-	return &Server{
+	s = &Server{
 		Answerer: func() Answerer { return new(echo) }, Handler: answers(byPassed), Lost: func(uint32) {},
 		Say: func(line string) { mu.Lock(); defer mu.Unlock(); lines = append(lines, line) },
-	}, func() string {
+	}
+	said = func() string {
 		mu.Lock()
 		defer mu.Unlock()
 		return strings.Join(lines, "\n")
 	}
+	return s, said
 }
 
 // message returns a query, changed.
