@@ -201,11 +201,7 @@ func groupsRecord(z *inspect.Zone, active *api.ActiveGroups, namespace string) (
 		}
 	}
 	if len(g.Owners) > 1 {
-		var names []string
-		for _, o := range g.Owners {
-			names = append(names, inspect.ObjectText(o))
-		}
-		return nil, "", failed(fmt.Errorf("%s is in %s: delete all but one", g.Record, strings.Join(names, ", ")))
+		return nil, "", failed(fmt.Errorf("%s is in %s: delete all but one", g.Record, inspect.ObjectsText(g.Owners)))
 	}
 	var of *records.Object
 	if len(g.Owners) == 1 {

@@ -95,7 +95,7 @@ func (g *Groups) Text() string {
 	}
 	cannot := at + " cannot be read: " + g.Problem
 	if len(g.Owners) > 0 && g.Alias == "" {
-		cannot += " (" + someObjects(g.Owners) + ")"
+		cannot += " (" + ObjectsText(g.Owners) + ")"
 	}
 	switch {
 	case g.All && g.Problem != "":
@@ -130,8 +130,8 @@ func (g *Groups) Text() string {
 	return text
 }
 
-// someObjects returns objects as text.
-func someObjects(all []records.Object) string {
+// ObjectsText returns objects as text; of many, the first.
+func ObjectsText(all []records.Object) string {
 	texts := make([]string, len(all))
 	for i, o := range all {
 		texts[i] = ObjectText(o)

@@ -181,7 +181,8 @@ func (b *Builder) noteWithoutChoice(on []*endpoint.Contender) {
 	for _, c := range on {
 		for x := range c.Attributes.All() {
 			works := x == api.Fail || x == api.MaxAnswers || x == api.Sticky && c.Attributes.Says(api.MaxAnswers) // rule 9.4
-			if !works && (x == api.Priority || c == on[0]) {                                                      // others are told by noteAttributes
+			told := x != api.Priority && c != on[0]                                                               // by noteAttributes
+			if !works && !told {
 				b.noteChoiceless(c, x, &c.Attributes)
 			}
 		}
