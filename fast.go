@@ -26,7 +26,8 @@ import (
 // fastServers are the servers of an instance that the fast path answers for.
 type fastServers struct {
 	sync.Mutex
-	all []fastServer
+	all      []fastServer
+	released bool
 }
 
 type fastServer struct {
@@ -34,7 +35,8 @@ type fastServer struct {
 	server *fastpath.Server
 }
 
-// beside has CoreDNS hand over each of its servers for UDP when that starts, unless another plugin wants to see what it writes.
+// beside has CoreDNS hand over each of its servers for UDP when that starts, unless another plugin wants to see what it writes. CoreDNS
+// cannot stop a server before that has started: it does not wait for serve.
 func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 	if cfg.UDPDecorateWriterFunc != nil {
 		log.Info("fast-udp: off: another plugin decorates the writers of UDP")
@@ -42,7 +44,7 @@ func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 	}
 	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
 		if opt.FastUDP == "on" {
-			f.serve(s)
+			go f.serve(s)
 		}
 		return nil
 	}
@@ -50,6 +52,11 @@ func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 
 // serve has the fast path answer at the addresses of a server, for the blocks where it can.
 func (f *fastServers) serve(s *dnsserver.Server) {
+	f.Lock()
+	defer f.Unlock()
+	if f.released {
+		return
+	}
 	routes, why := routesOf(s)
 	bound := fastpath.Bound(strings.TrimPrefix(s.Addr, "dns://"))
 	if len(bound) == 0 {
@@ -70,9 +77,7 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 			}),
 			Secrets: s.TsigSecret, Say: func(line string) { log.Info(line) }, Lost: func(n uint32) { fastLost.Add(float64(n)) },
 		}
-		f.Lock()
 		f.all = append(f.all, fastServer{at, server})
-		f.Unlock()
 		fastpath.Serve(at, server)
 	}
 }
@@ -84,7 +89,7 @@ func (f *fastServers) release() {
 	for _, s := range f.all {
 		fastpath.Release(s.at, s.server)
 	}
-	f.all = nil
+	f.all, f.released = nil, true
 }
 
 // fastRoutes are the zones of a server's blocks, as it chooses among them.

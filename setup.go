@@ -15,6 +15,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
@@ -311,6 +312,9 @@ func newInstance() *instance {
 func (i *instance) start() error {
 	reload.Lock()
 	defer reload.Unlock()
+	if i.config.FastUDP == "on" {
+		fastpath.Prepare()
+	}
 	s, begins := i.server, i.server.holder == nil
 	for _, look := range i.first {
 		look()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"runtime"
@@ -146,6 +147,9 @@ func (l *listener) open(others []string) error {
 	}
 	l.others = others
 	n := runtime.GOMAXPROCS(0)
+	for _, inode := range others {
+		_ = borrow(inode, boundReads) // for the next reload
+	}
 	if err := borrow(others[0], func(fd int) error { return attach(fd, filter(len(others), 0)) }); err != nil {
 		return fmt.Errorf("attach a filter: %w", err)
 	}
@@ -181,6 +185,7 @@ func (l *listener) close() {
 		s.shutdown()
 	}
 	for _, w := range l.workers {
+		_ = w.raw.Control(hide)
 		_ = w.conn.Close()
 	}
 	if len(l.others) > 0 {
@@ -240,6 +245,12 @@ func (w *worker) prepare(fd int) error {
 func (w *worker) attach(program []unix.SockFilter) (err error) {
 	closed := w.raw.Control(func(fd uintptr) { err = attach(int(fd), program) })
 	return errors.Join(closed, err)
+}
+
+// hide has a socket match no message, as if bound to an interface that does not exist. The kernel takes a socket that closes from its group
+// before it takes it from where it looks sockets up, and gives it what comes between. Before Linux 5.7 this needs privileges.
+func hide(fd uintptr) {
+	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, math.MaxInt32)
 }
 
 // run answers messages until the socket's deadline, and then those that are left.

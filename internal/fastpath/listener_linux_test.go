@@ -167,49 +167,49 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost: servers that take over from each other, and the end and the beginning of the fast path, lose no query.
+// TestNothingIsLost: servers that take over from each other, and the end and the beginning of the fast path, lose no query. The kernel gives
+// sockets that close what it should not (hide): about one query in four hundred ends without that.
 func TestNothingIsLost(t *testing.T) {
-	at := serveOwn(t, "127.0.0.1:0", 2)
-	ctx, stop := context.WithCancel(t.Context())
-	var clients sync.WaitGroup
-	var asked, fast atomic.Int64
-	for range 4 {
-		clients.Go(func() {
-			c := &dns.Client{Timeout: 20 * time.Second}
-			for ctx.Err() == nil {
-				r, _, err := c.Exchange(message(nil), at.String())
-				if err != nil {
-					t.Errorf("after %d queries: %v", asked.Load(), err)
-					return
-				}
-				if asked.Add(1); r.Rcode == byFast {
-					fast.Add(1)
+	for _, bound := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"} {
+		t.Run(bound, func(t *testing.T) {
+			at := serveOwn(t, bound, 2)
+			ctx, stop := context.WithCancel(t.Context())
+			var clients sync.WaitGroup
+			var asked, fast atomic.Int64
+			for range 4 {
+				clients.Go(func() {
+					c := &dns.Client{Timeout: 20 * time.Second}
+					for ctx.Err() == nil {
+						r, _, err := c.Exchange(message(nil), at.String())
+						if err != nil {
+							t.Errorf("after %d queries: %v", asked.Load(), err)
+							return
+						}
+						if asked.Add(1); r.Rcode == byFast {
+							fast.Add(1)
+						}
+					}
+				})
+			}
+			more := func(n *atomic.Int64) {
+				for before := n.Load(); n.Load() < before+50 && !t.Failed(); {
+					time.Sleep(time.Millisecond)
 				}
 			}
+			for range 20 {
+				first, _ := fastServer()
+				Serve(at, first)
+				more(&fast)
+				second, _ := fastServer()
+				Serve(at, second)
+				Release(at, first) // nothing: second has taken over
+				more(&fast)
+				Release(at, second)
+				more(&asked)
+			}
+			stop()
+			clients.Wait()
 		})
-	}
-	var last *Server
-	for i := range 40 {
-		s, _ := fastServer()
-		Serve(at, s)
-		for before := fast.Load(); fast.Load() < before+50 && !t.Failed(); {
-			time.Sleep(time.Millisecond)
-		}
-		if last != nil {
-			Release(at, last) // nothing, if s has taken over
-		}
-		if last = s; i%2 == 0 {
-			Release(at, s)
-			last = nil
-			for before := asked.Load(); asked.Load() < before+50 && !t.Failed(); {
-				time.Sleep(time.Millisecond)
-			}
-		}
-	}
-	stop()
-	clients.Wait()
-	if last != nil {
-		Release(at, last)
 	}
 }
 

@@ -9,6 +9,9 @@ func Serve(addr netip.AddrPort, s *Server) {
 	s.Say("fast-udp: off at " + addr.String() + ": it needs Linux")
 }
 
+// Prepare does nothing.
+func Prepare() {}
+
 // Release ends Serve.
 func Release(netip.AddrPort, *Server) {}
 

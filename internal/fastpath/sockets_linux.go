@@ -107,6 +107,24 @@ func borrow(inode string, do func(fd int) error) error {
 	return fmt.Errorf("socket %s is closed", inode)
 }
 
+// Prepare bounds reads that block on the UDP sockets of this process with SO_REUSEPORT. A reload of CoreDNS hands sockets on with
+// net.FilePacketConn, and that lets reads block for a moment. A read that begins then gets nothing while the fast path gets everything: it
+// would hold up the reload, and its message be lost. It is to be called before a reload has the fast path answer.
+func Prepare() {
+	own, _ := ownSockets() // Serve says what is wrong with /proc
+	for _, s := range own {
+		if _, ok := boundTo(s.fd); ok {
+			_ = boundReads(s.fd)
+		}
+	}
+}
+
+// boundReads ends each read that blocks after a time.
+func boundReads(fd int) error {
+	timeout := unix.NsecToTimeval(int64(settle))
+	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
+}
+
 // Bound returns the addresses of this process's UDP sockets with SO_REUSEPORT, those of the fast path aside, that a server is bound to:
 // written as HOST:PORT, where an empty host means all addresses, and port 0 any.
 func Bound(server string) (all []netip.AddrPort) {

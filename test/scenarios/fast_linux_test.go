@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/coredns/caddy"
 	_ "github.com/coredns/coredns/plugin/bufsize"
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
@@ -17,6 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 )
 
 // fastOutcome returns how many queries of fast-udp had an outcome.
@@ -86,4 +91,61 @@ func TestFastRoutes(t *testing.T) {
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()
 	}
+}
+
+// TestFastReload: reloads that turn the fast path on and off, or remove the plugin, lose no query, and none waits for a query to the sockets
+// of CoreDNS (fastpath.Prepare).
+func TestFastReload(t *testing.T) {
+	dir := t.TempDir()
+	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
+	port := peertest.FreePort(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	corefile := func(lines string) caddy.Input {
+		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\n%s\n}\n", port, lines)
+	}
+	kuadrant := "kuadrant {\nmanifests " + dir
+	on, off := corefile(kuadrant+"\nfast-udp on\n}"), corefile(kuadrant+"\nfast-udp off\n}")
+	logged := corefile("log . {\nclass error\n}\n" + kuadrant + "\nfast-udp on\n}")
+	inst, err := caddy.Start(on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)
+	done := make(chan struct{})
+	var clients sync.WaitGroup
+	var asked atomic.Int64
+	for range 4 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, _, err := boottest.Client("").Exchange(boottest.Question("a.example.com.", dns.TypeA), addr); err != nil {
+					t.Errorf("after %d queries: %v", asked.Load(), err)
+					return
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	for range 10 {
+		for _, next := range []caddy.Input{corefile("whoami"), on, off, logged, on} {
+			if inst, err = inst.Restart(next); err != nil {
+				t.Fatal(err)
+			}
+			answered := fastOutcome(t, "answered")
+			for before := asked.Load(); asked.Load() < before+50 || string(next.Body()) == string(on.Body()) && fastOutcome(t, "answered") == answered; {
+				if t.Failed() {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}
+	close(done)
+	clients.Wait()
+	_ = inst.Stop()
+	inst.ShutdownCallbacks()
 }
