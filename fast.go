@@ -43,7 +43,7 @@ func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 		return
 	}
 	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
-		if opt.FastUDP == "on" {
+		if opt.FastUDP != "off" {
 			go f.serve(s)
 		}
 		return nil

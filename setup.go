@@ -312,7 +312,7 @@ func newInstance() *instance {
 func (i *instance) start() error {
 	reload.Lock()
 	defer reload.Unlock()
-	if i.config.FastUDP == "on" {
+	if i.config.FastUDP != "off" {
 		fastpath.Prepare()
 	}
 	s, begins := i.server, i.server.holder == nil

@@ -54,7 +54,7 @@ type Options struct {
 	Console         Console
 	// Guard is how long mass removals are held back, up to 24 h; 0 is off, nil the default, 5 minutes.
 	Guard *time.Duration
-	// FastUDP is "on" if plain queries over UDP are answered in batches, beside CoreDNS's sockets.
+	// FastUDP is "off" if CoreDNS's sockets are to answer all queries over UDP.
 	FastUDP string
 	// ProbesOff is true if this server checks no targets.
 	ProbesOff bool

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -41,14 +40,6 @@ func fastOutcome(t testing.TB, outcome string) float64 {
 	return 0
 }
 
-// fast turns the fast path on, unless a block turns it off.
-func fast(blocks string) string {
-	if strings.Contains(blocks, "fast-udp off") {
-		return ""
-	}
-	return "\nfast-udp on"
-}
-
 // TestFastRoutes: the fast path answers what no other plugin, and no other block, is to see, and hands on the rest. It fails if a version of
 // CoreDNS keeps its zones elsewhere (decision 42).
 func TestFastRoutes(t *testing.T) {
@@ -68,7 +59,7 @@ func TestFastRoutes(t *testing.T) {
 		{"example.com:0 {\nbind 127.0.0.1\nmetadata\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nview v {\nexpr true\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 	} {
-		inst, addr := boottest.Start(t, fmt.Sprintf(strings.Replace(c.blocks, "fast-udp off", "", 1), "manifests "+dir+fast(c.blocks)))
+		inst, addr := boottest.Start(t, fmt.Sprintf(c.blocks, "manifests "+dir))
 		outcomes := []string{"answered", "another block", "another plugin", "not a plain query", "not ready", "signed", "too long"}
 		before := make(map[string]float64)
 		for _, o := range outcomes {
@@ -104,8 +95,8 @@ func TestFastReload(t *testing.T) {
 		return boottest.Corefile("example.com:%d {\nbind 127.0.0.1\n%s\n}\n", port, lines)
 	}
 	kuadrant := "kuadrant {\nmanifests " + dir
-	on, off := corefile(kuadrant+"\nfast-udp on\n}"), corefile(kuadrant+"\nfast-udp off\n}")
-	logged := corefile("log . {\nclass error\n}\n" + kuadrant + "\nfast-udp on\n}")
+	on, off := corefile(kuadrant+"\n}"), corefile(kuadrant+"\nfast-udp off\n}")
+	logged := corefile("log . {\nclass error\n}\n" + kuadrant + "\n}")
 	inst, err := caddy.Start(on)
 	if err != nil {
 		t.Fatal(err)

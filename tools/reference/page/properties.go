@@ -32,7 +32,7 @@ var Properties = map[string]Property{
 	"probes":             {"check nothing: the status of DNSHealthCheckProbes counts", "checked", "", "[health.md](health.md)"},
 	"probe-deny":         {"never probe these either", "none", "CIDRs, addresses", "[health.md](health.md#where-checks-may-go)"},
 	"probe-allow":        {"probe these all the same", "none", "CIDRs, addresses", "[health.md](health.md#where-checks-may-go)"},
-	"fast-udp":           {"answer UDP in batches", "`off`", "", "[benchmarks.md](benchmarks.md#queries)"},
+	"fast-udp":           {"answer UDP in batches", "`on`, on Linux", "", "[performance.md](performance.md)"},
 	"write-back":         {"what to write to API servers", "`all`", notWithThis, "[write-back.md](write-back.md#what-is-written)"},
 	"write-rate":         {"writes a second, and at once", "50 100", "1 to 10000, each; " + notWithThis, "[write-back.md](write-back.md#how)"},
 	"lease":              {"the Lease, beside its ConfigMaps", "`kuadrant-dns` in the namespace of the pod, of the kubeconfig's context, or `default`", notWithThis, "[write-back.md](write-back.md)"},
