@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
+	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -215,6 +217,38 @@ func BenchmarkServeDNS(b *testing.B) {
 					}
 				})
 			}
+		}
+	}
+}
+
+// BenchmarkFast is the fast path without its sockets.
+func BenchmarkFast(b *testing.B) {
+	k := served(b, 90_000)
+	for _, a := range askedOf {
+		b.Run(a.name, func(b *testing.B) {
+			answer := a.fast(b, k)
+			for b.Loop() {
+				answer()
+			}
+		})
+	}
+}
+
+// fast returns what has the fast path answer.
+func (a *asked) fast(tb testing.TB, k *Kuadrant) func() {
+	tb.Helper()
+	message, err := a.message().Pack()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	routes := &fastRoutes{blocks: make(map[string]*fastBlock), zones: make(map[string]bool)}
+	for _, zone := range k.block.Zones {
+		routes.blocks[zone], routes.zones[zone] = &fastBlock{Kuadrant: k}, true
+	}
+	f, query, out, from := newFastAnswerer(routes), new(fastpath.Query), make([]byte, 4096), netip.MustParseAddr("198.51.100.7")
+	return func() {
+		if !query.Parse(message) || f.Answer(query, from, out) == 0 {
+			tb.Fatal("not answered")
 		}
 	}
 }

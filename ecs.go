@@ -58,7 +58,7 @@ func subnetAddress(s *dns.EDNS0_SUBNET) (addr netip.Addr, ok bool) {
 
 // subnetReply returns the option for a reply: the query's family, source length and address, with
 // the given scope, a prefix length in the family that the client was located in (rule 3.6).
-func subnetReply(s *dns.EDNS0_SUBNET, scope int) *dns.EDNS0_SUBNET {
+func subnetReply(s *dns.EDNS0_SUBNET, scope int) dns.EDNS0_SUBNET {
 	reply := *s
 	longest := 8 * net.IPv4len
 	if s.Family == familyIPv6 {
@@ -71,7 +71,7 @@ func subnetReply(s *dns.EDNS0_SUBNET, scope int) *dns.EDNS0_SUBNET {
 		scope += mappedBits // it was located as an IPv4 address
 	}
 	reply.SourceScope = uint8(min(scope, longest))
-	return &reply
+	return reply
 }
 
 // mapped reports whether the option of an IPv6 client holds an IPv4 address.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // fastServers are the servers of an instance that the fast path answers for.
@@ -194,6 +195,7 @@ func (f *fastRoutes) find(name string) *fastBlock {
 type fastAnswerer struct {
 	*fastRoutes
 	found   lookup
+	copies  rdata.Copies
 	reply   message
 	to      fastWriter
 	request request.Request
@@ -265,7 +267,8 @@ func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 
 func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n, outcome int) {
 	r := &q.Msg
-	f.found = lookup{qname: strings.ToLower(r.Question[0].Name)}
+	f.copies.Reset()
+	f.found = lookup{qname: q.Lower(), copies: &f.copies}
 	l := &f.found
 	k := f.find(l.qname)
 	if k == nil || q.Cookie && edns.SupportedOption(dns.EDNS0COOKIE) {
@@ -298,23 +301,31 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	f.to.set(from)
 	f.request = request.Request{Req: r, W: &f.to}
 	m.fill(&f.to, r, l, closed(a))
+	own := len(m.Extra)
 	m.Extra = append(f.extra[:0], m.Extra...)
-	size := 0
-	if k.measured != nil {
-		size = m.Len()
-	}
 	f.request.SizeAndDo(&m.Msg)
-	f.request.Scrub(&m.Msg)
-	packed, err := m.PackBuffer(out)
-	if err != nil || len(packed) > len(out) {
-		return 0, fastLong
+	added := 0 // octets of an OPT record that the plugin prometheus does not see
+	for _, rr := range m.Extra[own:] {
+		added += dns.Len(rr)
+	}
+	packed, length := fastpath.Pack(&m.Msg, out)
+	if packed == nil || length > min(f.request.Size(), fragmented) {
+		length = m.Len()
+		f.request.Scrub(&m.Msg)
+		var err error
+		if packed, err = m.PackBuffer(out); err != nil || len(packed) > len(out) {
+			return 0, fastLong
+		}
 	}
 	countAnswer(l)
 	if k.measured != nil {
-		f.report(k, q, l, size, start)
+		f.report(k, q, l, length-added, start)
 	}
 	return copy(out, packed), fastAnswered
 }
+
+// fragmented is the length above which request.Scrub compresses any reply over IPv6; over IPv4 it is longer.
+const fragmented = 1220
 
 func init() {
 	for _, word := range fastWords {

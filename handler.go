@@ -16,6 +16,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // ServeDNS implements plugin.Handler. Queries outside the block's zones go to the next plugin, and
@@ -82,6 +83,7 @@ type lookup struct {
 	question dns.Question
 	outcome  outcome
 	qname    string // in lower case
+	copies   *rdata.Copies
 	zone     string
 	subnet   *dns.EDNS0_SUBNET
 	client   netip.Addr // the subnet's address, or the transport's
@@ -98,7 +100,7 @@ type lookup struct {
 // staleText explains an answer from the state on disk (RFC 8914 §4.4).
 const staleText = "from data saved before this server started"
 
-// lookup finds the answer to a query and puts it into l, which is zero, or has the qname. It uses little stack:
+// lookup finds the answer to a query and puts it into l, which is zero, or has the qname and memory for copies. It uses little stack:
 // growing the small stack of a query's goroutine costs a good part of the query.
 func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l *lookup) {
 	q := &r.Question[0]
@@ -134,7 +136,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l 
 	}
 	query := records.Query{
 		Name: l.qname, Owner: q.Name, Type: q.Qtype, Client: l.client, Bits: l.client.BitLen(), Random: k.engine.Random(),
-		Locator: k.locator(ctx, l),
+		Locator: k.locator(ctx, l), Copies: l.copies,
 	}
 	if l.subnetLocated {
 		query.Bits = sourceBits(l.subnet)
@@ -212,10 +214,14 @@ func closed(a *records.Answer) *dns.EDNS0_EDE {
 	return &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeOther, ExtraText: "every target is down"}
 }
 
-// message is a reply and its question in one allocation.
+// message is a reply with its question and OPT record in one allocation.
 type message struct {
 	dns.Msg
 	question [1]dns.Question
+	extra    [1]dns.RR
+	opt      dns.OPT
+	options  [2]dns.EDNS0
+	subnet   dns.EDNS0_SUBNET
 }
 
 // reply writes the reply to r, with an extended error unless ede is nil.
@@ -241,10 +247,13 @@ func (m *message) fill(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDN
 	opt := r.IsEdns0() // the server adds it to the reply
 	own := opt != nil && (l.subnet != nil || ede != nil || l.stale)
 	if own {
-		opt = replyOPT(opt, l, ede)
+		opt = m.setOPT(opt, l, ede)
 	}
 	if len(m.Extra) > 0 {
 		shorten(&m.Msg, opt, (&request.Request{W: w, Req: r}).Size())
+	}
+	if own && len(m.Extra) == 0 {
+		m.Extra = m.extra[:0]
 	}
 	if own {
 		m.Extra = append(m.Extra, opt)
@@ -291,24 +300,24 @@ func lastSet(rrs []dns.RR) int {
 	return n
 }
 
-// replyOPT returns the reply's own OPT record: CoreDNS does not echo options
-// (RFC 7871 §7.2.1).
-func replyOPT(asked *dns.OPT, l *lookup, ede *dns.EDNS0_EDE) *dns.OPT {
-	opt := &dns.OPT{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeOPT}}
-	opt.SetUDPSize(asked.UDPSize())
+// setOPT returns the reply's own OPT record: CoreDNS does not echo options (RFC 7871 §7.2.1).
+func (m *message) setOPT(asked *dns.OPT, l *lookup, ede *dns.EDNS0_EDE) *dns.OPT {
+	m.opt = dns.OPT{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeOPT}, Option: m.options[:0]}
+	m.opt.SetUDPSize(asked.UDPSize())
 	if asked.Do() {
-		opt.SetDo()
+		m.opt.SetDo()
 	}
 	if l.subnet != nil {
-		opt.Option = append(opt.Option, subnetReply(l.subnet, l.answer.Scope))
+		m.subnet = subnetReply(l.subnet, l.answer.Scope)
+		m.opt.Option = append(m.opt.Option, &m.subnet)
 	}
 	switch {
 	case ede != nil:
-		opt.Option = append(opt.Option, ede)
+		m.opt.Option = append(m.opt.Option, ede)
 	case l.stale:
-		opt.Option = append(opt.Option, &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeStaleAnswer, ExtraText: staleText})
+		m.opt.Option = append(m.opt.Option, &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeStaleAnswer, ExtraText: staleText})
 	}
-	return opt
+	return &m.opt
 }
 
 // maxOnward limits how often one query passes through this server, as plugin file does: two plugins whose CNAMEs lead to each

@@ -407,7 +407,8 @@ func TestExtendScope(t *testing.T) {
 	} {
 		l := lookup{subnet: c.asked, answer: records.Answer{Scope: c.scope}}
 		m := new(dns.Msg).SetEdns0(1232, false)
-		m.IsEdns0().Option = []dns.EDNS0{subnetReply(c.said, c.saidScope)}
+		said := subnetReply(c.said, c.saidScope)
+		m.IsEdns0().Option = []dns.EDNS0{&said}
 		if l.extend(m); l.answer.Scope != c.want {
 			t.Errorf("%s: scope %d, want %d", c.name, l.answer.Scope, c.want)
 		}

@@ -71,7 +71,7 @@ func (s *Snapshot) flatten(z *zone.Zone, n *zone.Node, q *Query, a *Answer, left
 		*a = next
 	}
 	if n.Name != q.Owner {
-		a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
+		a.Answer = q.Copies.WithOwner(a.Answer, n.Name, q.Owner)
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 		case rdata.IsCNAME(a.Answer[0]):
 			s.flatten(z, n, &sub, a, &budget{maxHops, maxTries})
 		case n.Name != q.Owner:
-			a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
+			a.Answer = q.Copies.WithOwner(a.Answer, n.Name, q.Owner)
 		}
 		a.Scope, a.Located = max(a.Scope, before.Scope), a.Located || before.Located
 		if len(a.Answer) > 0 {
@@ -194,7 +194,7 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 	if rdata.IsCNAME(more.Answer[0]) && (flat || n.Flat()) {
 		s.flatten(z, n, q, &more, left)
 	} else if n.Name != q.Owner {
-		more.Answer = rdata.WithOwner(more.Answer, n.Name, q.Owner)
+		more.Answer = q.Copies.WithOwner(more.Answer, n.Name, q.Owner)
 	}
 	a.Scope, a.Located = max(a.Scope, more.Scope), a.Located || more.Located
 	switch {

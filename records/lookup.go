@@ -33,6 +33,8 @@ type Query struct {
 	Locator geo.Locator
 	// Random is one draw, uniform over all values.
 	Random uint64
+	// Copies has records under another name than their own, if not nil: they are good until it is reset.
+	Copies *rdata.Copies
 	// trail records how the answer comes about; nil except for Explain.
 	trail *trail
 }
@@ -123,7 +125,7 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 		return
 	}
 	if n.Name != q.Owner && a.Answer[0].Header().Name == n.Name {
-		a.Answer = rdata.WithOwner(a.Answer, n.Name, q.Owner)
+		a.Answer = q.Copies.WithOwner(a.Answer, n.Name, q.Owner)
 	}
 	switch {
 	case q.Type == dns.TypeANY && n.Flat() && rdata.IsCNAME(a.Answer[0]):

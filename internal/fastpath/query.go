@@ -29,7 +29,11 @@ type Query struct {
 	subnet   dns.EDNS0_SUBNET
 	address  [16]byte
 	name     [maxName]byte
+	lower    [maxName]byte
 }
+
+// Lower returns the name of the question in lower case.
+func (q *Query) Lower() string { return unsafe.String(&q.lower[0], len(q.question[0].Name)) }
 
 // Bits of the second 16-bit word of a header (RFC 1035 §4.1.1, RFC 4035 §3.1.6).
 const (
@@ -85,28 +89,35 @@ func (q *Query) parseName(msg []byte) (rest []byte) {
 			return nil
 		}
 		for _, c := range msg[:length] {
-			if !plainOctet[c] {
+			low := plainOctet[c]
+			if low == 0 {
 				return nil
 			}
+			q.name[n], q.lower[n] = c, low
+			n++
 		}
-		n += copy(q.name[n:], msg[:length])
-		q.name[n] = '.'
+		q.name[n], q.lower[n] = '.', '.'
 		n++
 		msg = msg[length:]
 	}
 	if n == 0 {
-		q.name[0], n = '.', 1
+		q.name[0], q.lower[0], n = '.', '.', 1
 	}
 	q.question[0].Name = unsafe.String(&q.name[0], n) // as long as the query is not reused
 	return msg
 }
 
-// plainOctet has the octets that a text form of names holds as they are.
-var plainOctet = func() (is [256]bool) {
-	for c := range is {
-		is[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '*'
+// plainOctet has the octets that a text form of names holds as they are, in lower case; 0 for others.
+var plainOctet = func() (lower [256]byte) {
+	for c := range lower {
+		switch c := byte(c); {
+		case c >= 'A' && c <= 'Z':
+			lower[c] = c + 'a' - 'A'
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '*':
+			lower[c] = c
+		}
 	}
-	return is
+	return lower
 }()
 
 // parseOPT reads an OPT record (RFC 6891 §6.1.2), with which the message must end.

@@ -34,6 +34,63 @@ func WithOwner(rrs []dns.RR, old, owner string) []dns.RR {
 	return slices.Clip(out)
 }
 
+// Copies is memory for WithOwner that its owner uses again. What does not fit, and all of a nil *Copies, is allocated.
+type Copies struct {
+	rrs   [8]dns.RR
+	a     [4]dns.A
+	aaaa  [4]dns.AAAA
+	cname [4]dns.CNAME
+	used  struct{ rrs, a, aaaa, cname int }
+}
+
+// Reset has the memory of earlier copies used again.
+func (c *Copies) Reset() { c.used = struct{ rrs, a, aaaa, cname int }{} }
+
+// WithOwner is the function WithOwner, in c's memory.
+func (c *Copies) WithOwner(rrs []dns.RR, old, owner string) []dns.RR {
+	if c == nil || c.used.rrs+len(rrs) > len(c.rrs) {
+		return WithOwner(rrs, old, owner)
+	}
+	out := c.rrs[c.used.rrs:][:len(rrs):len(rrs)]
+	c.used.rrs += len(rrs)
+	for i, rr := range rrs {
+		if rr.Header().Name == old {
+			rr = c.copyHeader(rr)
+			rr.Header().Name = owner
+		}
+		out[i] = rr
+	}
+	return out
+}
+
+func (c *Copies) copyHeader(rr dns.RR) dns.RR {
+	switch rr := rr.(type) {
+	case *dns.A:
+		if place(c.a[:], &c.used.a, rr) {
+			return &c.a[c.used.a-1]
+		}
+	case *dns.AAAA:
+		if place(c.aaaa[:], &c.used.aaaa, rr) {
+			return &c.aaaa[c.used.aaaa-1]
+		}
+	case *dns.CNAME:
+		if place(c.cname[:], &c.used.cname, rr) {
+			return &c.cname[c.used.cname-1]
+		}
+	}
+	return CopyHeader(rr)
+}
+
+// place copies a record into the next place; ok is false if there is none.
+func place[T any](all []T, used *int, rr *T) (ok bool) {
+	if *used == len(all) {
+		return false
+	}
+	all[*used] = *rr
+	*used++
+	return true
+}
+
 // CopyHeader returns a copy of a record whose header may be changed; its data may be shared.
 func CopyHeader(rr dns.RR) dns.RR {
 	switch rr := rr.(type) {
