@@ -288,8 +288,12 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	k.lookup(context.Background(), from, r, l)
 	a := &l.answer
 	switch {
-	case l.outcome != answered, a.Unlisted:
+	case l.outcome == notOurs:
+		return 0, fastOnward
+	case l.outcome == notReady, a.Unlisted:
 		return 0, fastUnknown
+	case l.outcome != answered:
+		return 0, fastNotPlain
 	case a.Rcode == dns.RcodeNameError && len(a.Answer) == 0 && k.block.Fall.Through(l.qname):
 		return 0, fastOnward
 	}
