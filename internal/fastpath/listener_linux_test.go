@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -211,6 +212,42 @@ func TestNothingIsLost(t *testing.T) {
 			clients.Wait()
 		})
 	}
+}
+
+// TestTooFewDescriptors: where no socket can be opened, CoreDNS's sockets get everything, one line says so, and the fast path begins when it can.
+func TestTooFewDescriptors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // two sockets are wanted
+	at := serveOwn(t, "127.0.0.1:0", 2)
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	s, said := fastServer()
+	few := limit
+	few.Cur = 0
+	for free := 0; free < 1; few.Cur++ { // enough to read /proc, and for one socket
+		if _, err := unix.FcntlInt(uintptr(few.Cur), unix.F_GETFD, 0); err != nil {
+			free++
+		}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	Serve(at, s)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { Release(at, s) })
+	if text := said(); !strings.HasPrefix(text, "fast-udp: off at "+at.String()) || !strings.Contains(text, "too many open files") || strings.Contains(text, "\n") {
+		t.Errorf("said %q", text)
+	}
+	for range 240 {
+		if whoAnswers(t, at, nil) == byFast {
+			return
+		}
+		time.Sleep(lookAgain / 4)
+	}
+	t.Error("it never begins")
 }
 
 // other is set in the process that TestOtherProcess starts: the address to bind.
