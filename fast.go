@@ -43,12 +43,20 @@ func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 		log.Info("fast-udp: off: another plugin decorates the writers of UDP")
 		return
 	}
+	var own uintptr // the same for all blocks
 	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
+		for cfg := range configsOf(s) {
+			if d := cfg.UDPDecorateWriterFunc; d != nil && reflect.ValueOf(d).Pointer() != own {
+				log.Infof("fast-udp: off at %s: a plugin of another block decorates the writers of UDP", s.Addr)
+				return d(s)
+			}
+		}
 		if opt.FastUDP != "off" {
 			go f.serve(s)
 		}
 		return nil
 	}
+	own = reflect.ValueOf(cfg.UDPDecorateWriterFunc).Pointer()
 }
 
 // serve has the fast path answer at the addresses of a server, for the blocks where it can.
@@ -119,39 +127,58 @@ var besideFast = []string{
 // from a field that is not exported (docs/decisions/0042).
 func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 	routes = &fastRoutes{server: s.Addr, blocks: make(map[string]*fastBlock), zones: make(map[string]bool)}
-	zones := reflect.ValueOf(s).Elem().FieldByName("zones")
-	if zones.Kind() != reflect.Map || zones.Type() != reflect.TypeFor[map[string][]*dnsserver.Config]() {
-		return routes, "this version of CoreDNS keeps its zones elsewhere"
-	}
 	var reasons []string
-	for it := zones.MapRange(); it.Next(); {
-		zone, configs := it.Key().String(), it.Value()
-		routes.zones[zone] = true
-		for i := range configs.Len() {
-			cfg := (*dnsserver.Config)(configs.Index(i).UnsafePointer())
-			k, ours := cfg.Handler(pluginName).(*Kuadrant)
-			if !ours {
-				continue
-			}
-			if reason := slowed(cfg, configs.Len()); reason != "" {
-				reasons = append(reasons, "the block of "+zone+" has "+reason)
-				continue
-			}
-			b := &fastBlock{Kuadrant: k}
-			if m, ok := cfg.Handler("prometheus").(*metrics.Metrics); ok {
-				b.measured = make(map[string]string)
-				for _, zone := range m.ZoneNames() {
-					b.measured[zone] = zone
-				}
-			}
-			if size, ok := cfg.Handler("bufsize").(bufsize.Bufsize); ok {
-				b.size = size.Size
-			}
-			routes.blocks[zone] = b
+	for cfg, of := range configsOf(s) {
+		routes.zones[of.zone] = true
+		k, ours := cfg.Handler(pluginName).(*Kuadrant)
+		if !ours {
+			continue
 		}
+		if reason := slowed(cfg, of.blocks); reason != "" {
+			reasons = append(reasons, "the block of "+of.zone+" has "+reason)
+			continue
+		}
+		b := &fastBlock{Kuadrant: k}
+		if m, ok := cfg.Handler("prometheus").(*metrics.Metrics); ok {
+			b.measured = make(map[string]string)
+			for _, zone := range m.ZoneNames() {
+				b.measured[zone] = zone
+			}
+		}
+		if size, ok := cfg.Handler("bufsize").(bufsize.Bufsize); ok {
+			b.size = size.Size
+		}
+		routes.blocks[of.zone] = b
+	}
+	if len(routes.zones) == 0 {
+		return routes, "this version of CoreDNS keeps its zones elsewhere"
 	}
 	slices.Sort(reasons)
 	return routes, strings.Join(slices.Compact(reasons), ", ")
+}
+
+// servedZone is a zone of a server, with the number of its blocks.
+type servedZone struct {
+	zone   string
+	blocks int
+}
+
+// configsOf yields the blocks of a server; none if it keeps them elsewhere.
+func configsOf(s *dnsserver.Server) func(yield func(*dnsserver.Config, servedZone) bool) {
+	return func(yield func(*dnsserver.Config, servedZone) bool) {
+		zones := reflect.ValueOf(s).Elem().FieldByName("zones")
+		if zones.Kind() != reflect.Map || zones.Type() != reflect.TypeFor[map[string][]*dnsserver.Config]() {
+			return
+		}
+		for it := zones.MapRange(); it.Next(); {
+			zone, configs := servedZone{it.Key().String(), it.Value().Len()}, it.Value()
+			for i := range configs.Len() {
+				if !yield((*dnsserver.Config)(configs.Index(i).UnsafePointer()), zone) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // slowed says what in a server block wants to see each query; "" for nothing.

@@ -14,6 +14,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/metadata"
 	_ "github.com/coredns/coredns/plugin/multisocket"
+	_ "github.com/coredns/coredns/plugin/shed"
 	_ "github.com/coredns/coredns/plugin/view"
 	_ "github.com/coredns/coredns/plugin/whoami"
 	"github.com/miekg/dns"
@@ -56,6 +57,7 @@ func TestFastRoutes(t *testing.T) {
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\nfast-udp off\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nlog\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nacl {\nallow\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
+		{"sub.example.com:0 {\nbind 127.0.0.1\nshed\nwhoami\n}\nexample.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nmetadata\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nview v {\nexpr true\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 	} {
