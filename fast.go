@@ -6,14 +6,17 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/plugin/bufsize"
 	"github.com/coredns/coredns/plugin/metrics"
 	"github.com/coredns/coredns/plugin/pkg/edns"
+	"github.com/coredns/coredns/plugin/pkg/transport"
 	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,6 +29,7 @@ import (
 
 // fastServers are the servers of an instance that the fast path answers for.
 type fastServers struct {
+	of *caddy.Instance
 	sync.Mutex
 	all      []fastServer
 	released bool
@@ -67,9 +71,9 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 		return
 	}
 	routes, why := routesOf(s)
-	bound := fastpath.Bound(strings.TrimPrefix(s.Addr, "dns://"))
+	bound := boundAt(f.of.Servers(), strings.TrimPrefix(s.Addr, transport.DNS+"://"))
 	if len(bound) == 0 {
-		log.Infof("fast-udp: off at %s: its socket is not found in /proc/self/fd", s.Addr)
+		log.Infof("fast-udp: off at %s: its socket is not found", s.Addr)
 	}
 	for _, at := range bound {
 		if why != "" {
@@ -89,6 +93,26 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 		f.all = append(f.all, fastServer{at, server})
 		fastpath.Serve(at, server)
 	}
+}
+
+// boundAt returns the addresses of the sockets that a server has for UDP, by its HOST:PORT: an empty host is all addresses, port 0 any.
+func boundAt(servers []caddy.ServerListener, server string) (all []netip.AddrPort) {
+	host, port, err := net.SplitHostPort(server)
+	if err != nil {
+		return nil
+	}
+	want, _ := netip.ParseAddr(host)
+	for _, s := range servers {
+		udp, ok := s.LocalAddr().(*net.UDPAddr)
+		if !ok {
+			continue
+		}
+		at := netip.AddrPortFrom(udp.AddrPort().Addr().Unmap(), uint16(udp.Port))
+		if (at.Addr() == want || host == "" && at.Addr().IsUnspecified()) && (port == "0" || port == strconv.Itoa(udp.Port)) && !slices.Contains(all, at) {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // release ends what serve began, unless the next instance goes on with it.

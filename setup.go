@@ -39,7 +39,8 @@ func setup(c *caddy.Controller) error {
 	inst, _ := c.Get(instanceKey{}).(*instance)
 	if inst == nil {
 		inst = newInstance()
-		inst.alive = alive()
+		inst.fast.of = newest()
+		inst.alive = alive(inst.fast.of)
 		c.Set(instanceKey{}, inst)
 		c.OnStartup(inst.start)
 		c.OnShutdown(inst.stop)
@@ -98,16 +99,18 @@ func digOf(cfg *dnsserver.Config) string {
 	return "dig @" + host + " -p " + cfg.Port
 }
 
-// alive returns a function that reports whether CoreDNS has the instance now being set up, and has
-// started its servers: an instance whose start panicked stays on the list. During set-up it is the
-// newest.
-func alive() func() bool {
-	all := caddy.Instances()
-	if len(all) == 0 {
-		return func() bool { return true } // nobody starts it
+// newest returns the instance that CoreDNS is setting up: during that it is the newest. It is nil if nobody starts one.
+func newest() *caddy.Instance {
+	if all := caddy.Instances(); len(all) > 0 {
+		return all[len(all)-1]
 	}
-	own := all[len(all)-1]
-	return func() bool { return slices.Contains(caddy.Instances(), own) && len(own.Servers()) > 0 }
+	return nil
+}
+
+// alive returns a function that reports whether CoreDNS has an instance, and has started its servers: one whose start panicked stays on the
+// list.
+func alive(own *caddy.Instance) func() bool {
+	return func() bool { return own == nil || slices.Contains(caddy.Instances(), own) && len(own.Servers()) > 0 }
 }
 
 // atStart checks what needs the whole server block, and logs warnings. By then all plugins of all

@@ -306,16 +306,3 @@ func (w *worker) answer(b *batch, use *user, write func(uintptr) bool) {
 		_ = w.raw.Write(write)
 	}
 }
-
-// isWorker reports whether a socket is a worker's.
-func isWorker(at netip.AddrPort, inode string) bool {
-	listeners.Lock()
-	defer listeners.Unlock()
-	l := listeners.all[at]
-	if l == nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode })
-}

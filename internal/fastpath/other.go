@@ -14,6 +14,3 @@ func Prepare() {}
 
 // Release ends Serve.
 func Release(netip.AddrPort, *Server) {}
-
-// Bound returns no address.
-func Bound(string) []netip.AddrPort { return nil }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
@@ -44,7 +43,7 @@ func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
 func ownAt(addr netip.AddrPort) (inodes []string, err error) {
 	own, err := ownSockets()
 	for _, s := range own {
-		if at, ok := boundTo(s.fd); ok && at == addr {
+		if at, ok := boundTo(s.fd); ok && at == netip.AddrPortFrom(addr.Addr().WithZone(""), addr.Port()) {
 			inodes = append(inodes, s.inode)
 		}
 	}
@@ -125,26 +124,7 @@ func boundReads(fd int) error {
 	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
 }
 
-// Bound returns the addresses of this process's UDP sockets with SO_REUSEPORT, those of the fast path aside, that a server is bound to:
-// written as HOST:PORT, where an empty host means all addresses, and port 0 any.
-func Bound(server string) (all []netip.AddrPort) {
-	host, port, err := net.SplitHostPort(server)
-	own, fault := ownSockets()
-	if err != nil || fault != nil {
-		return nil
-	}
-	want, _ := netip.ParseAddr(host)
-	for _, s := range own {
-		at, ok := boundTo(s.fd)
-		if ok && !isWorker(at, s.inode) && (port == "0" || port == strconv.Itoa(int(at.Port()))) &&
-			(at.Addr() == want.WithZone("") || host == "" && at.Addr().IsUnspecified()) && !slices.Contains(all, at) {
-			all = append(all, at)
-		}
-	}
-	return all
-}
-
-// boundTo returns the address of a UDP socket with SO_REUSEPORT.
+// boundTo returns the address, without a zone, of a UDP socket with SO_REUSEPORT.
 func boundTo(fd int) (at netip.AddrPort, ok bool) {
 	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 	if err != nil || kind != unix.SOCK_DGRAM {
