@@ -9,12 +9,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/coredns-kuadrant/kuadrant/bench/process"
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 )
-
-// blockBefore is the plugin in another build, beside blockKuadrant.
-const blockBefore = "before"
 
 // measureBeside measures queries to two builds in one run, and writes a wholeReport. Both servers share a CPU, and take turns.
 func measureBeside(o options, out io.Writer) error {
@@ -33,25 +29,20 @@ func measureBeside(o options, out io.Writer) error {
 	return json.NewEncoder(out).Encode(report)
 }
 
-// measureBeside runs a server of each build for all scenes of the set.
+// measureBeside runs a server of each build for all scenes of the set. Both have the defaults of their builds: an old one
+// refuses properties that it does not know.
 func (set *sceneSet) measureBeside(o options, cpu int) ([]window, error) {
-	both := &site{addresses: make(map[string]string), servers: make(map[string]*process.Process)}
-	for block, binary := range map[string]string{blockBefore: o.before, blockKuadrant: o.binary} {
-		of := o
-		of.binary = binary
-		server, place, err := set.start(of, cpu)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", binary, err)
-		}
-		defer server.stop()
-		both.addresses[block], both.servers[block] = place.addresses[blockKuadrant], server.process
-	}
 	for i := range set.scenes {
 		ours := set.scenes[i].blocks[len(set.scenes[i].blocks)-1]
 		theirs := ours
 		theirs.name = blockBefore
 		set.scenes[i].blocks = []sceneBlock{theirs, ours}
 	}
+	both, err := set.start([]program{coredns(blockBefore, o.before, "", ""), coredns(blockKuadrant, o.binary, "", "")}, cpu)
+	if err != nil {
+		return nil, err
+	}
+	defer both.stop()
 	return set.rounds(o, both)
 }
 
@@ -66,7 +57,8 @@ func printBeside(o options) error {
 	}
 	fmt.Print("| query | target | CPU beside the build before | range | verdict |\n|---|---|---|---|---|\n")
 	for _, scene := range []string{"simple", "flatten", "chain", "nxdomain", "large"} {
-		s := stats.Of(report.ratios(scene, blockBefore))
+		cpu, _ := report.ratios(scene, blockKuadrant, blockBefore)
+		s := stats.Of(cpu)
 		row(os.Stdout, scene, "≤ 1.00", "%.2f", s, s.AtMost(1))
 	}
 	return nil

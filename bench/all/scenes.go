@@ -5,18 +5,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/bench/load"
 	"github.com/coredns-kuadrant/kuadrant/bench/objects"
-	"github.com/coredns-kuadrant/kuadrant/bench/process"
 )
 
-// sceneSet is the scenes that one server is asked, with its zones.
+// sceneSet is the scenes that servers are asked, with their zones.
 type sceneSet struct {
 	name   string
 	large  bool
@@ -27,12 +24,8 @@ type sceneSet struct {
 	scenes  []scene
 }
 
-// The plugins that are compared; each is alone in its server block.
-const (
-	blockWhoami   = "whoami"
-	blockFile     = "file"
-	blockKuadrant = "kuadrant"
-)
+// otherZone has a block with whoami at the address of each block with kuadrant.
+const otherZone = "six.example.com."
 
 // smallSet has 1,000 hosts of each kind.
 func smallSet() sceneSet {
@@ -109,62 +102,6 @@ func checkSteered(host [2]objects.Object) func(source string, m *dns.Msg) error 
 		}
 		return nil
 	}
-}
-
-// site is where the blocks of a set are.
-type site struct {
-	addresses map[string]string           // of the server blocks
-	servers   map[string]*process.Process // of the blocks
-}
-
-// start starts a server with what the set's scenes ask for.
-func (set *sceneSet) start(o options, cpu int) (*benchServer, *site, error) {
-	free, err := freeAddresses(3)
-	if err != nil {
-		return nil, nil, err
-	}
-	place := &site{addresses: make(map[string]string), servers: make(map[string]*process.Process)}
-	for i, block := range []string{blockWhoami, blockFile, blockKuadrant} {
-		place.addresses[block] = free[i]
-	}
-	server, err := start(o, cpu, func(dir string) (string, error) { return set.write(dir, place) }, func() error { return set.check(place) })
-	if err != nil {
-		return nil, nil, err
-	}
-	for block := range place.addresses {
-		place.servers[block] = server.process
-	}
-	return server, place, nil
-}
-
-// write writes all that the Corefile needs, and returns that.
-func (set *sceneSet) write(dir string, place *site) (string, error) {
-	mmdb, err := writeGeo(dir)
-	zone, all := filepath.Join(dir, "zone"), filepath.Join(dir, "manifests")
-	err = errors.Join(err, os.WriteFile(zone, objects.ZoneFile(set.simple, set.geo), 0o644), writeManifests(all, manifests(set.objects)))
-	return fmt.Sprintf(`%[1]s:%[3]s %[2]s:%[3]s {
-    bind 127.0.0.1
-    whoami
-}
-%[1]s:%[4]s {
-    bind 127.0.0.1
-    file %[6]s
-}
-%[1]s:%[5]s {
-    bind 127.0.0.1
-    kuadrant {
-        manifests %[7]s bench
-        geoip %[8]s
-    }
-}
-%[2]s:%[5]s {
-    bind 127.0.0.1
-    kuadrant {
-        answer flatten
-    }
-}
-`, strings.TrimSuffix(objects.Zone, "."), strings.TrimSuffix(objects.FlatZone, "."),
-		port(place.addresses[blockWhoami]), port(place.addresses[blockFile]), port(place.addresses[blockKuadrant]), zone, all, mmdb), err
 }
 
 // objects yields what the server has.

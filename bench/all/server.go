@@ -20,27 +20,31 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/geotest"
 )
 
-// benchServer is bin/coredns in a directory of its own.
+// benchServer is a process in a directory of its own.
 type benchServer struct {
 	process *process.Process
 	dir     string
 }
 
-// start starts bin/coredns with the Corefile that write returns, which writes all else that it names, and waits until ready
-// returns nil.
-func start(o options, cpu int, write func(dir string) (corefile string, err error), ready func() error) (*benchServer, error) {
+// start starts bin/coredns as launch does.
+func start(o options, cpu int, write func(dir string) (config string, err error), ready func() error) (*benchServer, error) {
+	return launch(cpu, o.binary, "-conf $dir/config", write, ready)
+}
+
+// launch starts a program with the configuration that write returns, which writes all else that it names, and waits until ready
+// returns nil. The configuration is the file config in $dir, a directory of the program's own.
+func launch(cpu int, binary, args string, write func(dir string) (config string, err error), ready func() error) (*benchServer, error) {
 	dir, err := os.MkdirTemp("", "kuadrant-bench")
 	if err != nil {
 		return nil, err
 	}
 	s := &benchServer{dir: dir}
 	text, err := write(dir)
-	corefile := filepath.Join(dir, "Corefile")
 	if err == nil {
-		err = os.WriteFile(corefile, []byte(text), 0o644)
+		err = os.WriteFile(filepath.Join(dir, "config"), []byte(text), 0o644)
 	}
 	if err == nil {
-		s.process, err = process.Start(cpu, filepath.Join(dir, "log"), o.binary, "-conf", corefile)
+		s.process, err = process.Start(cpu, filepath.Join(dir, "log"), binary, strings.Fields(strings.ReplaceAll(args, "$dir", dir))...)
 	}
 	if err == nil {
 		err = s.process.Await("answers", 5*time.Minute, ready)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/miekg/dns"
@@ -119,15 +120,18 @@ func pinLoad() (serverCPU int, how string, err error) {
 	return 0, "", process.PinSelf(cpus[len(cpus)-1], fmt.Sprintf("%s=%d", pinned, cpus[0]))
 }
 
-// measure runs one server for all scenes of the set.
+// measure runs servers for all scenes of the set: for a large one, that with kuadrant alone.
 func (set *sceneSet) measure(o options, cpu int, report *wholeReport) error {
-	started, place, err := set.start(o, cpu)
+	list := programs(o)
+	if set.large {
+		list = list[len(list)-1:]
+	}
+	place, err := set.start(list, cpu)
 	if err != nil {
 		return err
 	}
-	defer started.stop()
-	server := started.process
-	if set.large {
+	defer place.stop()
+	if server := place.servers[blockKuadrant].process; set.large {
 		if report.Load, err = server.CPU(); err != nil {
 			return err
 		}
@@ -159,17 +163,17 @@ func idle(server *process.Process) (time.Duration, error) {
 // bout is the servers with everything to put load on them.
 type bout struct {
 	options
-	servers    map[string]*process.Process // by block
-	generators map[string]*load.Generator
+	*site
+	generators map[string]*load.Generator // by block
 }
 
 // slicesOfRound is how many parts a round of a scene is cut into. The blocks take turns
 // after each, so that what else happens on the machine falls on all of them.
 const slicesOfRound = 12
 
-// rounds puts each scene to each of its blocks, once a round.
+// rounds puts each scene to each of its blocks that the site has, once a round.
 func (set *sceneSet) rounds(o options, site *site) ([]window, error) {
-	b := &bout{options: o, servers: site.servers, generators: make(map[string]*load.Generator)}
+	b := &bout{o, site, make(map[string]*load.Generator)}
 	for block, address := range site.addresses {
 		g, err := load.Open(address, sources, outstanding)
 		if err != nil {
@@ -178,7 +182,9 @@ func (set *sceneSet) rounds(o options, site *site) ([]window, error) {
 		defer g.Close()
 		b.generators[block] = g
 	}
-	for _, s := range set.scenes {
+	for i := range set.scenes {
+		s := &set.scenes[i]
+		s.blocks = slices.DeleteFunc(s.blocks, func(b sceneBlock) bool { return site.servers[b.name] == nil })
 		for i := range s.blocks {
 			q := s.of(&s.blocks[i])
 			rand.Shuffle(len(q), func(i, j int) { q[i], q[j] = q[j], q[i] })
@@ -226,7 +232,7 @@ func (b *bout) round(s *scene, round int) ([]window, error) {
 
 // slice puts n queries to one block.
 func (b *bout) slice(n int, s *scene, block *sceneBlock) (cpu, took time.Duration, err error) {
-	server := b.servers[block.name]
+	server := b.servers[block.name].process
 	before, err := server.CPU()
 	if err != nil {
 		return 0, 0, err
@@ -240,13 +246,17 @@ func (b *bout) slice(n int, s *scene, block *sceneBlock) (cpu, took time.Duratio
 	return after - before, took, err
 }
 
-// check asks every scene's first query of all its blocks, from both continents,
-// and looks at the whole reply.
-func (set *sceneSet) check(site *site) error {
+// check asks every scene's first query of those of its blocks that have an address,
+// from both continents, and looks at the whole reply.
+func (set *sceneSet) check(addresses map[string]string) error {
 	for _, s := range set.scenes {
 		for _, b := range s.blocks {
+			address, ours := addresses[b.name]
+			if !ours {
+				continue
+			}
 			for _, source := range sources[:2] {
-				if err := b.ask(site.addresses[b.name], source, s.of(&b)[0]); err != nil {
+				if err := b.ask(address, source, s.of(&b)[0]); err != nil {
 					return fmt.Errorf("%s, %s, from %s: %w", s.name, b.name, source, err)
 				}
 			}
