@@ -18,7 +18,9 @@ const (
 	blockWhoami   = "whoami"
 	blockFile     = "file"
 	blockKuadrant = "kuadrant"
-	blockBefore   = "before" // kuadrant in another build
+	blockMetrics  = "prometheus"   // kuadrant with that plugin before it
+	blockOff      = "fast-udp off" // kuadrant with that property
+	blockBefore   = "before"       // kuadrant in another build
 )
 
 // program is a server that answers a block.
@@ -32,6 +34,8 @@ func coredns(block, binary, property, before string) program {
 // programs are what queries are put to, kuadrant the last.
 func programs(o options) []program {
 	return []program{
+		coredns(blockMetrics, o.binary, "fast-udp on", "prometheus 127.0.0.1:0"),
+		coredns(blockOff, o.binary, "fast-udp off", ""),
 		coredns(blockKuadrant, o.binary, "fast-udp on", ""),
 	}
 }

@@ -98,6 +98,8 @@ var targets = []struct {
 	{"simple", blockKuadrant, blockWhoami, "simple A, CPU for a query", 0.55, 0},
 	{"simple", blockKuadrant, blockWhoami, "simple A, queries a second on one CPU", 0, 2.00},
 	{"simple", blockKuadrant, blockFile, "simple A, CPU for a query", 0.55, 0},
+	{"simple", blockMetrics, blockKuadrant, "simple A with the plugin prometheus", 1.10, 0},
+	{"passed", blockKuadrant, blockOff, "query for another block of the listener", 1.15, 0},
 	{"flatten", blockKuadrant, blockWhoami, "weightedGeo with mmdb lookup, flatten", 0.60, 0},
 	{"chain", blockKuadrant, blockWhoami, "weightedGeo with mmdb lookup, chain of 4 records", 0.70, 0},
 	{"nxdomain", blockKuadrant, blockWhoami, "NXDOMAIN in a zone of 100,000 names", 0.60, 0},
