@@ -21,6 +21,8 @@ const (
 	blockMetrics  = "prometheus"   // kuadrant with that plugin before it
 	blockOff      = "fast-udp off" // kuadrant with that property
 	blockBefore   = "before"       // kuadrant in another build
+	blockGdnsd    = "gdnsd"
+	blockKnot     = "knotd"
 )
 
 // program is a server that answers a block.
@@ -31,16 +33,19 @@ func coredns(block, binary, property, before string) program {
 	return program{block, binary, "-conf $dir/config", strings.NewReplacer("$property", property, "$before", before).Replace(corefile)}
 }
 
-// programs are what queries are put to, kuadrant the last.
+// programs are what queries are put to, kuadrant the last. The UDP thread of knotd moves to CPU 0 itself, which is
+// the servers' CPU unless this program may not use it.
 func programs(o options) []program {
 	return []program{
+		{blockGdnsd, "/usr/sbin/gdnsd", "-c $dir start", gdnsdConfig},
+		{blockKnot, "/usr/sbin/knotd", "-c $dir/config", knotConfig},
 		coredns(blockMetrics, o.binary, "fast-udp on", "prometheus 127.0.0.1:0"),
 		coredns(blockOff, o.binary, "fast-udp off", ""),
 		coredns(blockKuadrant, o.binary, "fast-udp on", ""),
 	}
 }
 
-// The configurations: $port is that of the block.
+// The configurations: $port is that of the block. gdnsd and Knot have one UDP thread.
 const (
 	corefile = `$zone:$whoami $flat:$whoami $other:$port {
     bind 127.0.0.1
@@ -67,6 +72,26 @@ $flat:$port {
         $property
     }
 }
+`
+	gdnsdConfig = `options => {
+    listen => 127.0.0.1:$port, udp_threads => 1, tcp_threads => 1, run_dir => $dir/run, state_dir => $dir/state
+}
+`
+	knotConfig = `server:
+    listen: 127.0.0.1@$port
+    rundir: $dir
+    udp-workers: 1
+    tcp-workers: 1
+    background-workers: 1
+database:
+    storage: $dir
+log:
+  - target: stderr
+    any: info
+zone:
+  - domain: $zone
+    file: $dir/zones/$zone
+    journal-content: none
 `
 )
 

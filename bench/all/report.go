@@ -98,6 +98,8 @@ var targets = []struct {
 	{"simple", blockKuadrant, blockWhoami, "simple A, CPU for a query", 0.55, 0},
 	{"simple", blockKuadrant, blockWhoami, "simple A, queries a second on one CPU", 0, 2.00},
 	{"simple", blockKuadrant, blockFile, "simple A, CPU for a query", 0.55, 0},
+	{"simple", blockKuadrant, blockGdnsd, "simple A, CPU for a query", 1.45, 0},
+	{"simple", blockKuadrant, blockKnot, "simple A, CPU for a query", 0, 0},
 	{"simple", blockMetrics, blockKuadrant, "simple A with the plugin prometheus", 1.10, 0},
 	{"passed", blockKuadrant, blockOff, "query for another block of the listener", 1.15, 0},
 	{"flatten", blockKuadrant, blockWhoami, "weightedGeo with mmdb lookup, flatten", 0.60, 0},
@@ -114,6 +116,9 @@ func (r *report) printRatios(w io.Writer) {
 		cpu, rate := r.whole.ratios(t.scene, t.of, t.to)
 		s, target, verdict := stats.Of(cpu), "", stats.Verdict("")
 		switch {
+		case slices.Contains(r.whole.Absent, t.to):
+			fmt.Fprintf(w, "| %s | | `%s` is not installed | | |\n", t.what, t.to)
+			continue
 		case len(cpu) == 0:
 			r.missing = append(r.missing, t.scene+" of "+t.to)
 			continue

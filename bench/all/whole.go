@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"slices"
 	"time"
 
@@ -83,6 +84,8 @@ type wholeReport struct {
 	// queries.
 	Idle time.Duration
 	CPUs string
+	// Absent are the blocks whose programs are not installed.
+	Absent []string
 }
 
 // pinned says that this process is pinned already.
@@ -126,6 +129,13 @@ func (set *sceneSet) measure(o options, cpu int, report *wholeReport) error {
 	if set.large {
 		list = list[len(list)-1:]
 	}
+	list = slices.DeleteFunc(list, func(p program) bool {
+		_, err := exec.LookPath(p.binary)
+		if err != nil {
+			report.Absent = append(report.Absent, p.block)
+		}
+		return err != nil
+	})
 	place, err := set.start(list, cpu)
 	if err != nil {
 		return err
