@@ -214,6 +214,56 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
+// held answers once a channel is closed, and counts.
+type held struct {
+	echo
+	until    <-chan struct{}
+	answered *atomic.Int64
+}
+
+func (h *held) Answer(q *Query, from netip.Addr, out []byte) int {
+	<-h.until
+	h.answered.Add(1)
+	return h.echo.Answer(q, from, out)
+}
+
+// TestLost: what the kernel drops while no worker reads is counted: of all that was sent, the rest is answered.
+func TestLost(t *testing.T) {
+	at := serveOwn(t, "127.0.0.1:0", 1)
+	s, _ := fastServer()
+	var answered, lost atomic.Int64
+	until := make(chan struct{})
+	s.Answerer = func() Answerer { return &held{until: until, answered: &answered} }
+	s.Lost = func(n uint32) { lost.Add(int64(n)) }
+	Serve(at, s)
+	t.Cleanup(func() { Release(at, s) })
+	conn, err := net.Dial("udp", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	query, err := message(nil).Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := int64(0)
+	for ; sent < 30_000; sent++ {
+		if sent == 5000 {
+			close(until)
+		}
+		if sent > 5000 { // a worker learns of it with the next message
+			time.Sleep(time.Millisecond)
+			if lost.Load() > 0 && answered.Load()+lost.Load() == sent {
+				return
+			}
+		}
+		if _, err := conn.Write(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Errorf("%d sent, %d answered, %d lost", sent, answered.Load(), lost.Load())
+}
+
 // TestTooFewDescriptors: where no socket can be opened, CoreDNS's sockets get everything, one line says so, and the fast path begins when it can.
 func TestTooFewDescriptors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // two sockets are wanted
