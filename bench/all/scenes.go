@@ -35,7 +35,11 @@ func smallSet() sceneSet {
 	whoami := sceneBlock{name: blockWhoami, check: checkWhoami}
 	return sceneSet{name: "1,000 hosts", simple: simple, geo: geo, scenes: []scene{
 		{"simple", queries(simple, func(i int) string { return objects.Host(i, objects.Zone) }), []sceneBlock{
-			whoami, {name: blockFile, want: one}, {name: blockGdnsd, want: one}, {name: blockKnot, want: one}, {name: blockMetrics, want: one},
+			whoami,
+			{name: blockFile, want: one},
+			{name: blockGdnsd, want: one},
+			{name: blockKnot, want: one},
+			{name: blockMetrics, want: one},
 			{name: blockKuadrant, want: one},
 		}},
 		{"passed", queries(simple, func(i int) string { return objects.Host(i, otherZone) }), []sceneBlock{
