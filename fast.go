@@ -122,7 +122,15 @@ func (f *fastServers) release() {
 	for _, s := range f.all {
 		fastpath.Release(s.at, s.server)
 	}
-	f.all, f.released = nil, true
+	f.released = true
+}
+
+// leave hands the addresses over to other processes, before this one ends.
+func (f *fastServers) leave() error {
+	for _, s := range f.all {
+		fastpath.Leave(s.at)
+	}
+	return nil
 }
 
 // fastRoutes are the zones of a server's blocks, as it chooses among them.

@@ -44,6 +44,7 @@ func setup(c *caddy.Controller) error {
 		c.Set(instanceKey{}, inst)
 		c.OnStartup(inst.start)
 		c.OnShutdown(inst.stop)
+		c.OnFinalShutdown(inst.fast.leave)
 		c.OnRestart(inst.restart)
 		c.OnRestartFailed(inst.takeBack)
 	}

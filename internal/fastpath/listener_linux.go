@@ -79,6 +79,36 @@ func Release(addr netip.AddrPort, s *Server) {
 	l.now.Load().shutdown()
 }
 
+// Leave has other processes that are bound to an address, if any, get all that comes to it from now on. It is for a process that ends, after
+// Release: CoreDNS stops reading first, and what its sockets have got by then is lost. They are connected to a port where nobody is, so no
+// message matches them, and may still send replies.
+func Leave(addr netip.AddrPort) {
+	all, err := socketsAt(addr)
+	own, fault := ownAt(addr)
+	if err != nil || fault != nil || len(all) <= len(own) {
+		return
+	}
+	for _, inode := range own {
+		_ = borrow(inode, func(fd int) error { return unix.Connect(fd, nobodyAt(addr.Addr())) })
+	}
+	time.Sleep(settle) // CoreDNS reads what they have got
+}
+
+// nobodyAt returns an address to connect a socket to that is bound to addr.
+func nobodyAt(addr netip.Addr) unix.Sockaddr {
+	const discard = 9
+	if addr.Is4() {
+		if addr.IsUnspecified() {
+			return &unix.SockaddrInet4{Port: discard, Addr: [4]byte{127, 0, 0, 1}}
+		}
+		return &unix.SockaddrInet4{Port: discard, Addr: addr.As4()}
+	}
+	if addr.IsUnspecified() {
+		addr = netip.IPv6Loopback()
+	}
+	return &unix.SockaddrInet6{Port: discard, Addr: addr.As16()}
+}
+
 // watch looks at the sockets at the address now and then.
 func (l *listener) watch() {
 	tick := time.NewTicker(lookAgain)

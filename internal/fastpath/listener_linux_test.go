@@ -29,15 +29,19 @@ const (
 // bind binds a socket as CoreDNS does.
 func bind(t testing.TB, addr string) *net.UDPConn {
 	t.Helper()
-	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
-		_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-		return err
-	}}
-	conn, err := lc.ListenPacket(t.Context(), "udp", addr)
+	conn, err := bindTo(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return conn.(*net.UDPConn)
+}
+
+func bindTo(addr string) (net.PacketConn, error) {
+	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		return err
+	}}
+	return lc.ListenPacket(context.Background(), "udp", addr)
 }
 
 // answers returns a handler that answers with an rcode.
@@ -174,24 +178,7 @@ func TestNothingIsLost(t *testing.T) {
 	for _, bound := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"} {
 		t.Run(bound, func(t *testing.T) {
 			at := serveOwn(t, bound, 2)
-			ctx, stop := context.WithCancel(t.Context())
-			var clients sync.WaitGroup
-			var asked, fast atomic.Int64
-			for range 4 {
-				clients.Go(func() {
-					c := &dns.Client{Timeout: 20 * time.Second}
-					for ctx.Err() == nil {
-						r, _, err := c.Exchange(message(nil), at.String())
-						if err != nil {
-							t.Errorf("after %d queries: %v", asked.Load(), err)
-							return
-						}
-						if asked.Add(1); r.Rcode == byFast {
-							fast.Add(1)
-						}
-					}
-				})
-			}
+			done := askOn(t, at)
 			more := func(n *atomic.Int64) {
 				for before := n.Load(); n.Load() < before+50 && !t.Failed(); {
 					time.Sleep(time.Millisecond)
@@ -208,10 +195,35 @@ func TestNothingIsLost(t *testing.T) {
 				Release(at, second)
 				more(&asked)
 			}
-			stop()
-			clients.Wait()
+			done()
 		})
 	}
+}
+
+// asked counts the replies to the clients of askOn, fast those of the fast path.
+var asked, fast atomic.Int64
+
+// askOn has clients ask until done is called. None may stay without an answer.
+func askOn(t *testing.T, at netip.AddrPort) (done func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			c := &dns.Client{Timeout: 20 * time.Second}
+			for ctx.Err() == nil {
+				r, _, err := c.Exchange(message(nil), at.String())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if asked.Add(1); r.Rcode == byFast {
+					fast.Add(1)
+				}
+			}
+		})
+	}
+	return func() { stop(); clients.Wait() }
 }
 
 // held answers once a channel is closed, and counts.
@@ -305,61 +317,75 @@ const other = "FASTPATH_TEST_BIND"
 
 func TestMain(m *testing.M) {
 	if addr := os.Getenv(other); addr != "" {
-		lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-			return c.Control(func(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
-		}}
-		conn, err := lc.ListenPacket(context.Background(), "udp", addr)
-		if err != nil {
-			os.Exit(1)
-		}
-		go func() { _ = (&dns.Server{PacketConn: conn, Handler: answers(byServer)}).ActivateAndServe() }()
-		_, _ = os.Stdout.WriteString("bound\n")
-		_, _ = os.Stdin.Read(make([]byte, 1))
-		os.Exit(0)
+		os.Exit(serveOther(addr))
 	}
 	os.Exit(m.Run())
 }
 
-// TestOtherProcess: while another process is bound to the address, CoreDNS's sockets get everything, and one line says so.
+// serveOther serves at an address until the end of the input.
+func serveOther(addr string) int {
+	conn, err := bindTo(addr)
+	if err != nil {
+		return 1
+	}
+	s := &dns.Server{PacketConn: conn, Handler: answers(byServer)}
+	s.NotifyStartedFunc = func() { _, _ = os.Stdout.WriteString("bound\n") }
+	ended := make(chan error, 1)
+	go func() { ended <- s.ActivateAndServe() }()
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	Leave(netip.MustParseAddrPort(addr))
+	if s.Shutdown() != nil || <-ended != nil {
+		return 1
+	}
+	return 0
+}
+
+// TestOtherProcess: while another process is bound to the address, the kernel chooses among its sockets and CoreDNS's, and one line says so.
+// It comes and goes, and no query is lost.
 func TestOtherProcess(t *testing.T) {
-	at := serveOwn(t, "127.0.0.1:0", 1)
-	s, said := fastServer()
-	Serve(at, s)
-	t.Cleanup(func() { Release(at, s) })
-	if by := whoAnswers(t, at, nil); by != byFast {
-		t.Fatalf("answered by %s", dns.RcodeToString[by])
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), other+"="+at.String())
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	await := func(by int, lines string) {
-		t.Helper()
-		for range 240 {
-			if whoAnswers(t, at, nil) == by && said() == lines {
-				return
+	for _, bound := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
+		t.Run(bound, func(t *testing.T) {
+			t.Parallel()
+			at := serveOwn(t, bound, 1)
+			s, said := fastServer()
+			Serve(at, s)
+			t.Cleanup(func() { Release(at, s) })
+			await := func(by int, lines string) {
+				t.Helper()
+				for range 240 {
+					if whoAnswers(t, at, nil) == by && said() == lines {
+						return
+					}
+					time.Sleep(lookAgain / 4)
+				}
+				t.Errorf("never answered by %s; said %q", dns.RcodeToString[by], said())
 			}
-			time.Sleep(lookAgain / 4)
-		}
-		t.Errorf("never answered by %s; said %q", dns.RcodeToString[by], said())
+			await(byFast, "")
+			done := askOn(t, at)
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), other+"="+at.String())
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := out.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			line := "fast-udp: off at " + at.String() + ": another process is bound to it, too; waiting until it is gone"
+			await(byServer, line)
+			_ = in.Close()
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			await(byFast, line)
+			done()
+		})
 	}
-	line := "fast-udp: off at " + at.String() + ": another process is bound to it, too; waiting until it is gone"
-	await(byServer, line)
-	_ = in.Close()
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	await(byFast, line)
 }

@@ -12,5 +12,8 @@ func Serve(addr netip.AddrPort, s *Server) {
 // Prepare does nothing.
 func Prepare() {}
 
+// Leave does nothing.
+func Leave(netip.AddrPort) {}
+
 // Release ends Serve.
 func Release(netip.AddrPort, *Server) {}
