@@ -64,8 +64,6 @@ type scenario struct {
 	// draw is that of this query, if it was drawn: all that answer the query have the same.
 	draw  uint64
 	drawn bool
-	// fast counts the queries that the fast path answered.
-	fast int
 }
 
 // between is a directory that is looked at between steps alone: what a step writes is read as one, however long that takes.
