@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/netip"
 	"reflect"
@@ -40,8 +41,8 @@ type fastServer struct {
 	server *fastpath.Server
 }
 
-// beside has CoreDNS hand over each of its servers for UDP when that starts, unless another plugin wants to see what it writes. CoreDNS
-// cannot stop a server before that has started: it does not wait for serve.
+// beside starts serve for each server for UDP, unless another plugin wants to see what that writes. It does not wait: CoreDNS cannot stop a
+// server that it is starting.
 func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 	if cfg.UDPDecorateWriterFunc != nil {
 		log.Info("fast-udp: off: another plugin decorates the writers of UDP")
@@ -79,7 +80,7 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 		if why != "" {
 			log.Infof("fast-udp: off at %s: %s", at, why)
 		}
-		if len(routes.blocks) == 0 {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(routes.blocks)), func(b *fastBlock) bool { return b != nil }) {
 			continue
 		}
 		server := &fastpath.Server{
@@ -108,7 +109,8 @@ func boundAt(servers []caddy.ServerListener, server string) (all []netip.AddrPor
 			continue
 		}
 		at := netip.AddrPortFrom(udp.AddrPort().Addr().Unmap(), uint16(udp.Port))
-		if (at.Addr() == want || host == "" && at.Addr().IsUnspecified()) && (port == "0" || port == strconv.Itoa(udp.Port)) && !slices.Contains(all, at) {
+		any := at.Addr().IsUnspecified() && (host == "" || want.IsUnspecified()) // Go binds 0.0.0.0 as [::]
+		if (any || at.Addr() == want) && (port == "0" || port == strconv.Itoa(udp.Port)) && !slices.Contains(all, at) {
 			all = append(all, at)
 		}
 	}
@@ -136,32 +138,34 @@ func (f *fastServers) leave() error {
 // fastRoutes are the zones of a server's blocks, as it chooses among them.
 type fastRoutes struct {
 	server string
-	// blocks has the blocks that the fast path answers for, by zone; zones has all, in lower case.
+	// blocks has all zones, in lower case; nil for those that the fast path does not answer for.
 	blocks map[string]*fastBlock
-	zones  map[string]bool
 }
 
 // fastBlock is a server block whose queries the fast path may answer.
 type fastBlock struct {
 	*Kuadrant
-	// measured are the zones of the plugin prometheus, by themselves; nil without it.
+	// measured are the zones of the plugin prometheus, by themselves; nil without it. by is the plugin that it counts as the answer's.
 	measured map[string]string
+	by       string
 	size     int // the most octets of a reply by the plugin bufsize; 0 for any
 }
 
 // besideFast are the plugins before this one that let such queries pass as they are, or that serve only others.
-var besideFast = []string{
-	"root", "cancel", "tls", "quic", "timeouts", "multisocket", "reload", "nsid", "bufsize", "bind", "debug", "ready", "health", "pprof",
-	"prometheus", "errors", "chaos", "tsig", "cache", "dnssec",
-}
+var besideFast = []string{"cancel", "nsid", "bufsize", "prometheus", "errors", "chaos", "tsig", "cache", "transfer", "dnssec"}
 
 // routesOf returns the routes of a server, and why some blocks are left out. Only CoreDNS knows which blocks share a server: it is read
 // from a field that is not exported (docs/decisions/0042).
 func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
-	routes = &fastRoutes{server: s.Addr, blocks: make(map[string]*fastBlock), zones: make(map[string]bool)}
+	routes = &fastRoutes{server: s.Addr, blocks: make(map[string]*fastBlock)}
 	var reasons []string
 	for cfg, of := range configsOf(s) {
-		routes.zones[of.zone] = true
+		if cfg.ProxyProtoConnPolicy != nil { // of the whole server
+			return &fastRoutes{}, "the block of " + of.zone + " has the plugin proxyproto"
+		}
+		if routes.blocks[of.zone] == nil {
+			routes.blocks[of.zone] = nil
+		}
 		k, ours := cfg.Handler(pluginName).(*Kuadrant)
 		if !ours {
 			continue
@@ -172,7 +176,7 @@ func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 		}
 		b := &fastBlock{Kuadrant: k}
 		if m, ok := cfg.Handler("prometheus").(*metrics.Metrics); ok {
-			b.measured = make(map[string]string)
+			b.measured, b.by = make(map[string]string), m.Next.Name()
 			for _, zone := range m.ZoneNames() {
 				b.measured[zone] = zone
 			}
@@ -182,7 +186,7 @@ func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 		}
 		routes.blocks[of.zone] = b
 	}
-	if len(routes.zones) == 0 {
+	if len(routes.blocks) == 0 {
 		return routes, "this version of CoreDNS keeps its zones elsewhere"
 	}
 	slices.Sort(reasons)
@@ -218,9 +222,6 @@ func slowed(cfg *dnsserver.Config, blocks int) string {
 	if blocks > 1 || len(cfg.FilterFuncs) > 0 {
 		return "the plugin view"
 	}
-	if cfg.ProxyProtoConnPolicy != nil {
-		return "the plugin proxyproto"
-	}
 	for _, h := range cfg.Handlers() {
 		before := slices.Index(dnsserver.Directives, h.Name()) < slices.Index(dnsserver.Directives, pluginName)
 		if before && !slices.Contains(besideFast, h.Name()) || h.Name() == "metadata" {
@@ -238,16 +239,6 @@ func requires(tsig any) bool {
 	v := reflect.ValueOf(tsig).Elem()
 	types, all := v.FieldByName("types"), v.FieldByName("allTypes")
 	return types.Kind() != reflect.Map || all.Kind() != reflect.Bool || types.Len() > 0 || all.Bool()
-}
-
-// find returns the block for a name in lower case; nil if the fast path does not answer there.
-func (f *fastRoutes) find(name string) *fastBlock {
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if zone := name[off:]; f.zones[zone] {
-			return f.blocks[zone]
-		}
-	}
-	return f.blocks["."]
 }
 
 // fastAnswerer answers queries of one worker. It implements fastpath.Answerer, and reuses its memory.
@@ -329,12 +320,12 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	f.copies.Reset()
 	f.found = lookup{qname: q.Lower(), copies: &f.copies}
 	l := &f.found
-	k := f.find(l.qname)
+	k, _ := closest(f.blocks, l.qname)
 	if k == nil || q.Cookie && edns.SupportedOption(dns.EDNS0COOKIE) {
 		return 0, fastElsewhere
 	}
 	opt := r.IsEdns0()
-	if opt != nil && opt.Do() && k.signing != nil {
+	if k.signing != nil && (opt != nil && opt.Do() || r.Question[0].Qtype == dns.TypeDNSKEY) {
 		return 0, fastSigned
 	}
 	if opt != nil && k.size > 0 && int(opt.UDPSize()) > k.size {

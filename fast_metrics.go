@@ -14,6 +14,7 @@ import (
 // fastKey is what the labels of the plugin prometheus depend on.
 type fastKey struct {
 	zone  string
+	by    string
 	qtype uint16
 	rcode int
 	six   bool
@@ -31,7 +32,10 @@ func (f *fastAnswerer) report(k *fastBlock, q *fastpath.Query, l *lookup, size i
 	if !ok {
 		zone = "."
 	}
-	key := fastKey{zone, l.question.Qtype, l.answer.Rcode, f.to.addr.IP.To4() == nil}
+	key := fastKey{zone, k.by, l.question.Qtype, l.answer.Rcode, f.to.addr.IP.To4() == nil}
+	if !countedTypes[key.qtype] {
+		key.qtype = 0
+	}
 	c := f.counts[key]
 	if c == nil {
 		c = f.countersOf(key)
@@ -58,7 +62,7 @@ func (f *fastAnswerer) countersOf(k fastKey) *fastCounters {
 	return &fastCounters{
 		requests: vars.RequestCount.WithLabelValues(f.server, k.zone, "", "udp", family, qtype),
 		dnssec:   vars.RequestDo.WithLabelValues(f.server, k.zone, ""),
-		rcodes:   vars.ResponseRcode.WithLabelValues(f.server, k.zone, "", rcode.ToString(k.rcode), pluginName),
+		rcodes:   vars.ResponseRcode.WithLabelValues(f.server, k.zone, "", rcode.ToString(k.rcode), k.by),
 		duration: vars.RequestDuration.WithLabelValues(f.server, k.zone, ""),
 		request:  vars.RequestSize.WithLabelValues(f.server, k.zone, "", "udp"),
 		response: vars.ResponseSize.WithLabelValues(f.server, k.zone, "", "udp"),

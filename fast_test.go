@@ -60,9 +60,9 @@ type comparison struct {
 
 // newComparison returns a comparison for a chain that ends with a plugin; size is that of the plugin bufsize in it, 0 for none.
 func newComparison(k *Kuadrant, chain plugin.Handler, size int) *comparison {
-	routes := &fastRoutes{blocks: make(map[string]*fastBlock), zones: make(map[string]bool)}
+	routes := &fastRoutes{blocks: make(map[string]*fastBlock)}
 	for _, zone := range k.block.Zones {
-		routes.blocks[zone], routes.zones[zone] = &fastBlock{Kuadrant: k, size: size}, true
+		routes.blocks[zone] = &fastBlock{Kuadrant: k, size: size}
 	}
 	return &comparison{chain: chain, answerer: newFastAnswerer(routes)}
 }

@@ -358,6 +358,9 @@ func (i *instance) takeBack() error {
 	reload.Lock()
 	defer reload.Unlock()
 	s, next := i.server, i.server.holder
+	if !i.alive() {
+		i.fast.release() // CoreDNS has stopped its servers
+	}
 	if reload.handed == s && i.alive() {
 		reload.handed = nil // no instance took it
 	}
