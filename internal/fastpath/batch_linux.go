@@ -3,8 +3,8 @@ package fastpath
 import (
 	"encoding/binary"
 	"net/netip"
+	"os"
 	"strconv"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -40,7 +40,6 @@ type batch struct {
 	query           Query
 	// pending are the replies not written yet.
 	pending []mmsghdr
-	err     syscall.Errno
 	n       int
 }
 
@@ -60,15 +59,24 @@ func newBatch() *batch {
 	return b
 }
 
-// read reads messages, and reports whether that ended: false if there are none yet. b.n is their number, b.err an error.
+// canBatch returns an error if the system, or a sandbox, refuses the calls of read and write. It moves no message.
+func canBatch(fd int) error {
+	for name, call := range map[string]uintptr{"recvmmsg": unix.SYS_RECVMMSG, "sendmmsg": unix.SYS_SENDMMSG} {
+		if _, _, err := unix.Syscall6(call, uintptr(fd), 0, 0, unix.MSG_DONTWAIT, 0, 0); err != 0 {
+			return os.NewSyscallError(name, err)
+		}
+	}
+	return nil
+}
+
+// read reads messages, and reports whether that ended: false if there are none yet. b.n is their number, 0 at an error of the socket.
 func (b *batch) read(fd uintptr) bool {
 	for i := range batchSize {
 		b.in[i].Namelen = unix.SizeofSockaddrInet6
 		b.in[i].SetControllen(controlSize)
 	}
 	n, _, err := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.in[0])), batchSize, unix.MSG_DONTWAIT, 0, 0)
-	b.n, b.err = int(n), err
-	if err == 0 {
+	if b.n = int(n); err == 0 {
 		return true
 	}
 	b.n = 0

@@ -3,6 +3,7 @@
 // CoreDNS. It knows messages and sockets, and no rule: an Answerer has the answers. It needs Linux.
 //
 //	query.go           a message → Query; what is not a plain query is not read
+//	reply.go           a reply → a message
 //	filter_linux.go    which socket gets a message
 //	batch_linux.go     many messages in one system call
 //	listener_linux.go  the sockets of an address: opened, handed on, closed without a lost query

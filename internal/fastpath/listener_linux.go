@@ -33,13 +33,38 @@ type listener struct {
 	closed  bool
 	workers []*worker
 	others  []string // inodes of CoreDNS's sockets, while there are workers
+	shared  []string // inodes of all sockets, while some are of another process
+	past    []*serving
 	said    string
 }
 
-// serving is a server with what passes messages on to it.
+// serving is a server with what passes messages on to it. A worker holds using for reading while it uses the server.
 type serving struct {
 	*Server
 	*passer
+	using sync.RWMutex
+}
+
+func (l *listener) newServing(s *Server) *serving {
+	return &serving{Server: s, passer: newPasser(s, l.addr)}
+}
+
+// use returns the server of now, with using held for reading.
+func (l *listener) use() *serving {
+	for {
+		s := l.now.Load()
+		if s.using.RLock(); s == l.now.Load() {
+			return s
+		}
+		s.using.RUnlock()
+	}
+}
+
+// end waits until no worker uses a server that another has taken over from, and what was passed on to it is answered.
+func (s *serving) end() {
+	s.using.Lock()
+	defer s.using.Unlock()
+	s.shutdown()
 }
 
 // lookAgain is how often the sockets at an address are counted: those of another process turn the fast path off.
@@ -54,29 +79,41 @@ func Serve(addr netip.AddrPort, s *Server) {
 	if l == nil {
 		l = &listener{addr: addr, stop: make(chan struct{})}
 		listeners.all[addr] = l
+		l.now.Store(l.newServing(s))
+		l.look()
 		go l.watch()
+		return
 	}
-	if was := l.now.Swap(&serving{s, newPasser(s)}); was != nil {
-		time.AfterFunc(grace, was.shutdown) // workers have a batch under way
-	}
-	l.look()
+	l.look() // before: what was passed on is answered from the sockets that it came to
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.past = append(l.past, l.now.Swap(l.newServing(s)))
 }
 
-// Release ends Serve, unless another server has taken over.
+// Release ends Serve. Where another server has taken over, it waits for what was passed on to this one; else the sockets are closed.
 func Release(addr netip.AddrPort, s *Server) {
 	listeners.Lock()
 	defer listeners.Unlock()
 	l := listeners.all[addr]
-	if l == nil || l.now.Load().Server != s {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.past = slices.DeleteFunc(l.past, func(p *serving) bool {
+		if p.Server == s {
+			p.end()
+		}
+		return p.Server == s
+	})
+	if l.now.Load().Server != s {
 		return
 	}
 	delete(listeners.all, addr)
 	close(l.stop)
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
 	l.close()
-	l.now.Load().shutdown()
+	l.now.Load().end()
 }
 
 // Leave has other processes that are bound to an address, if any, get all that comes to it from now on. It is for a process that ends, after
@@ -134,7 +171,8 @@ func (l *listener) look() {
 		return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode })
 	}
 	all, err := socketsAt(l.addr)
-	if all = slices.DeleteFunc(all, isOwn); err == nil && len(l.workers) > 0 && slices.Equal(all, l.others) {
+	all = slices.DeleteFunc(all, isOwn)
+	if err == nil && (len(l.workers) > 0 && slices.Equal(all, l.others) || l.shared != nil && slices.Equal(all, l.shared)) {
 		return // almost always
 	}
 	others, fault := ownAt(l.addr)
@@ -144,10 +182,11 @@ func (l *listener) look() {
 		return // the list lacked some: it is not read at one moment
 	}
 	l.close()
+	l.shared = nil
 	switch {
 	case err != nil:
 	case shared:
-		err = errShared
+		l.shared, err = all, errShared
 	default:
 		err = l.open(others)
 	}
@@ -211,8 +250,8 @@ func (l *listener) close() {
 	}
 	if len(l.workers) > 0 { // passed on before the socket goes that the reply leaves from
 		s := l.now.Load()
-		l.now.Store(&serving{s.Server, newPasser(s.Server)})
-		s.shutdown()
+		l.now.Store(l.newServing(s.Server))
+		s.end()
 	}
 	for _, w := range l.workers {
 		_ = w.raw.Control(hide)
@@ -269,7 +308,7 @@ func (w *worker) prepare(fd int) error {
 	default:
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1))
 	}
-	return err
+	return errors.Join(err, canBatch(fd))
 }
 
 func (w *worker) attach(program []unix.SockFilter) (err error) {
@@ -306,7 +345,9 @@ type user struct {
 
 // answer answers the messages of a batch.
 func (w *worker) answer(b *batch, use *user, write func(uintptr) bool) {
-	if now := w.of.now.Load(); now != use.serving {
+	now := w.of.use()
+	defer now.using.RUnlock()
+	if now != use.serving {
 		*use = user{now, now.Answerer()}
 	}
 	b.pending = b.out[:0]

@@ -13,6 +13,7 @@ import (
 
 // passer has messages answered as CoreDNS would: by a dns.Server, over a connection that hands it what workers pass on.
 type passer struct {
+	addr   netip.AddrPort
 	server *dns.Server
 	queue  chan datagram
 	done   chan struct{} // closed to end reading
@@ -35,8 +36,8 @@ type sender struct {
 // maxQueued bounds the messages that wait for the dns.Server. When it is full, workers wait, and the kernel drops what comes meanwhile.
 const maxQueued = 1024
 
-func newPasser(s *Server) *passer {
-	p := &passer{queue: make(chan datagram, maxQueued), done: make(chan struct{})}
+func newPasser(s *Server, addr netip.AddrPort) *passer {
+	p := &passer{addr: addr, queue: make(chan datagram, maxQueued), done: make(chan struct{})}
 	p.server = &dns.Server{PacketConn: p, Net: "udp", Handler: s.Handler, TsigSecret: s.Secrets, MsgAcceptFunc: accept}
 	started := make(chan struct{})
 	p.server.NotifyStartedFunc = func() { close(started) }
@@ -104,7 +105,7 @@ func (p *passer) Close() error {
 	return nil
 }
 
-func (p *passer) LocalAddr() net.Addr              { return &net.UDPAddr{} }
+func (p *passer) LocalAddr() net.Addr              { return net.UDPAddrFromAddrPort(p.addr) }
 func (p *passer) SetDeadline(time.Time) error      { return nil }
 func (p *passer) SetWriteDeadline(time.Time) error { return nil }
 

@@ -13,7 +13,7 @@ const (
 	maxLabel   = 63
 )
 
-// Query is a query as the fast path reads it. A worker has one for each message of a batch, and reuses its memory: nothing in it may be kept.
+// Query is a query as the fast path reads it. A worker reuses its memory for the next one: nothing in it may be kept.
 type Query struct {
 	// Msg is the query, with one question and at most an OPT record, as dns.Msg.Unpack would make it.
 	Msg dns.Msg
