@@ -2,7 +2,9 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,7 +15,9 @@ import (
 	_ "github.com/coredns/coredns/plugin/cache"
 	_ "github.com/coredns/coredns/plugin/errors"
 	_ "github.com/coredns/coredns/plugin/metadata"
+	_ "github.com/coredns/coredns/plugin/metrics"
 	_ "github.com/coredns/coredns/plugin/multisocket"
+	_ "github.com/coredns/coredns/plugin/proxyproto"
 	_ "github.com/coredns/coredns/plugin/shed"
 	_ "github.com/coredns/coredns/plugin/view"
 	_ "github.com/coredns/coredns/plugin/whoami"
@@ -45,19 +49,24 @@ func fastOutcome(t testing.TB, outcome string) float64 {
 // CoreDNS keeps its zones elsewhere (decision 42).
 func TestFastRoutes(t *testing.T) {
 	dir := t.TempDir()
+	_, key := boottest.NewKey(t, t.TempDir(), "example.com.", 257)
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
 	for _, c := range []struct {
-		blocks, name, outcome string // outcome "" for no query at the sockets of the fast path
+		blocks, name, outcome string // outcome "" for no query at the sockets of the fast path; a type may precede the name
 	}{
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind ::1\nmultisocket 3\nerrors\nbufsize 1232\ncache\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}\nsub.example.com:0 {\nbind 127.0.0.1\nwhoami\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}\nsub.example.com:0 {\nbind 127.0.0.1\nwhoami\n}", "a.sub.example.com.", "another block"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\nfallthrough\n}\nwhoami\n}", "no.example.com.", "another plugin"},
+		{"example.com:0 {\nbind 0.0.0.0\ntransfer {\nto *\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
+		{"example.com:0 {\nbind 127.0.0.1\ndnssec {\nkey file " + key + "\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
+		{"example.com:0 {\nbind 127.0.0.1\ndnssec {\nkey file " + key + "\n}\nkuadrant {\n%s\n}\n}", "DNSKEY example.com.", "signed"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\nfast-udp off\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nlog\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nacl {\nallow\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"sub.example.com:0 {\nbind 127.0.0.1\nshed\nwhoami\n}\nexample.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
+		{"sub.example.com:0 {\nbind 127.0.0.1\nproxyproto\nwhoami\n}\nexample.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nmetadata\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nview v {\nexpr true\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 	} {
@@ -67,7 +76,11 @@ func TestFastRoutes(t *testing.T) {
 		for _, o := range outcomes {
 			before[o] = fastOutcome(t, o)
 		}
-		ask := func() *dns.Msg { return boottest.Exchange(t, addr, c.name, dns.TypeA) }
+		name, qtype := c.name, dns.TypeA
+		if of, rest, typed := strings.Cut(c.name, " "); typed {
+			name, qtype = rest, dns.StringToType[of]
+		}
+		ask := func() *dns.Msg { return boottest.Exchange(t, addr, name, qtype) }
 		if c.outcome != "" {
 			boottest.WaitFor(t, "query with the outcome "+c.outcome+" of\n"+c.blocks, func() bool {
 				ask()
@@ -83,6 +96,72 @@ func TestFastRoutes(t *testing.T) {
 		}
 		_ = inst.Stop()
 		inst.ShutdownCallbacks()
+	}
+}
+
+// counted returns what the plugin prometheus has counted, without what depends on time.
+func counted(t testing.TB) map[string]float64 {
+	t.Helper()
+	families, err := prometheus.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]float64)
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "coredns_dns_") {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			key := f.GetName() + fmt.Sprint(m.GetLabel())
+			h := m.GetHistogram()
+			all[key] += m.GetCounter().GetValue()
+			all[key+" count"] += float64(h.GetSampleCount())
+			if !strings.Contains(key, "duration") {
+				all[key+" sum"] += h.GetSampleSum()
+			}
+		}
+	}
+	return all
+}
+
+// TestFastMetrics: the plugin prometheus counts the same with the fast path and without.
+func TestFastMetrics(t *testing.T) {
+	dir := t.TempDir()
+	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
+	counts := make(map[string]map[string]float64)
+	for _, mode := range []string{"on", "off"} {
+		inst, addr := boottest.Start(t, "example.com:0 {\nbind 127.0.0.1\nprometheus 127.0.0.1:0\nerrors\nkuadrant {\nmanifests "+dir+"\nfast-udp "+mode+
+			"\n}\n}\nexample.org:0 {\nbind 127.0.0.1\nkuadrant\n}")
+		before, answered := counted(t), fastOutcome(t, "answered")
+		boottest.WaitFor(t, "answer", func() bool { // of a block that is not counted
+			return boottest.Exchange(t, addr, "no.example.org.", dns.TypeA).Rcode == dns.RcodeNameError && (mode == "off" || fastOutcome(t, "answered") > answered)
+		})
+		for _, name := range []string{"a.example.com.", "A.Example.Com.", "no.example.com.", "example.com."} {
+			for _, qtype := range []uint16{dns.TypeA, dns.TypeTXT, dns.TypeSOA, dns.TypeCAA, 65280} {
+				for _, change := range []func(*dns.Msg){
+					func(*dns.Msg) {},
+					func(m *dns.Msg) { m.SetEdns0(1232, true) },
+					func(m *dns.Msg) { boottest.WithSubnet(m, 1, "198.51.100.0", 24, 0) },
+				} {
+					m := boottest.Question(name, qtype)
+					change(m)
+					if _, _, err := boottest.Client("").Exchange(m, addr); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		_ = inst.Stop() // CoreDNS counts behind the reply
+		inst.ShutdownCallbacks()
+		counts[mode] = make(map[string]float64)
+		for key, n := range counted(t) {
+			if n -= before[key]; n != 0 {
+				counts[mode][key] = n
+			}
+		}
+	}
+	if len(counts["off"]) == 0 || !maps.Equal(counts["on"], counts["off"]) {
+		t.Errorf("with the fast path %v\nwithout %v", counts["on"], counts["off"])
 	}
 }
 
