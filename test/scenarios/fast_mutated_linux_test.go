@@ -178,8 +178,8 @@ func (e *exchanger) reply(id uint16) string {
 	return e.replies[id]
 }
 
-// send sends messages, a few at a time, so that no socket's buffer overflows. Pacers are queries behind them whose replies it waits for: some
-// that the fast path answers, at one of its sockets or another, one that it passes on, and one that CoreDNS reads.
+// send sends messages, a few at a time, so that no socket's buffer overflows. Behind them go pacers, queries whose replies it waits for:
+// some that the fast path answers, at one of its sockets or another, one that it passes on, and one that CoreDNS reads.
 func (e *exchanger) send(t *testing.T, messages [][]byte) {
 	const atOnce = 30
 	plain, passed, other := boottest.Question("a.example.com.", dns.TypeA), boottest.Question("a.example.com.", dns.TypeDS), new(dns.Msg)
