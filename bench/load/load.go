@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,8 +34,9 @@ type Expect struct {
 const limit = time.Minute
 
 // Open opens one socket for each source address, from which outstanding queries
-// each are under way.
+// each are under way, 16 at most.
 func Open(server string, sources []string, outstanding int) (*Generator, error) {
+	outstanding = min(outstanding, atOnce)
 	to, err := netip.ParseAddrPort(server)
 	if err != nil {
 		return nil, err
@@ -68,7 +70,10 @@ func connect(from netip.Addr, to netip.AddrPort) (*socket, error) {
 		unix.Close(fd)
 		return nil, err
 	}
-	return &socket{fd: fd}, nil
+	s := &socket{fd: fd}
+	s.out.init()
+	s.in.init()
+	return s, nil
 }
 
 // Close closes the sockets.
@@ -86,40 +91,34 @@ func (g *Generator) Close() {
 // the server more than some of the plugins that are compared.
 func (g *Generator) Run(n int, queries [][]byte, want Expect) error {
 	sent, got := 0, 0
-	next := func() []byte {
-		sent++
-		g.position++
-		return queries[g.position%len(queries)]
+	send := func(s *socket, most int) error {
+		most = min(most, n-sent)
+		for i := range most {
+			g.position++
+			s.put(i, queries[g.position%len(queries)])
+		}
+		sent += most
+		return s.send(most)
 	}
 	deadline := time.Now().Add(limit)
-	for range g.outstanding {
-		for _, s := range g.sockets {
-			if sent == n {
-				break
-			}
-			if err := s.send(next()); err != nil {
-				return err
-			}
+	for _, s := range g.sockets {
+		if err := send(s, g.outstanding); err != nil {
+			return err
 		}
 	}
 	for idle := 0; got < n; idle++ {
 		for _, s := range g.sockets {
-			for {
-				ok, err := s.receive(want)
-				if err != nil {
-					return err
-				}
-				if !ok {
-					break
-				}
-				got++
-				idle = 0
-				if sent == n {
-					continue
-				}
-				if err := s.send(next()); err != nil {
-					return err
-				}
+			some, err := s.receive(want)
+			if err != nil {
+				return err
+			}
+			if some == 0 {
+				continue
+			}
+			got += some
+			idle = 0
+			if err := send(s, some); err != nil {
+				return err
 			}
 		}
 		if idle%1000 == 999 && time.Now().After(deadline) {
@@ -129,35 +128,80 @@ func (g *Generator) Run(n int, queries [][]byte, want Expect) error {
 	return nil
 }
 
+// atOnce is how many messages one system call sends or receives: fewer calls, so
+// that the load keeps up with servers that do the same.
+const atOnce = 16
+
+// messages are the memory for one system call.
+type messages struct {
+	heads [atOnce]struct { // struct mmsghdr of recvmmsg(2)
+		unix.Msghdr
+		size uint32
+	}
+	vectors [atOnce]unix.Iovec
+	data    [atOnce][4096]byte
+}
+
+func (m *messages) init() {
+	for i := range m.heads {
+		m.vectors[i].Base = &m.data[i][0]
+		m.vectors[i].SetLen(len(m.data[i]))
+		m.heads[i].Iov = &m.vectors[i]
+		m.heads[i].SetIovlen(1)
+	}
+}
+
+// call makes recvmmsg or sendmmsg of the messages from the first to the last. n is 0 if there is nothing, or no room.
+func (m *messages) call(trap uintptr, fd, first, last int) (n int, err error) {
+	moved, _, errno := unix.Syscall6(trap, uintptr(fd), uintptr(unsafe.Pointer(&m.heads[first])), uintptr(last-first), unix.MSG_DONTWAIT, 0, 0)
+	switch errno {
+	case 0:
+		return int(moved), nil
+	case unix.EAGAIN, unix.EINTR:
+		return 0, nil
+	}
+	return 0, errno
+}
+
 // socket is one source of queries.
 type socket struct {
-	fd    int
-	id    uint16
-	open  [1 << 16 / 64]uint64 // by ID: whether a reply is awaited
-	query [512]byte
-	reply [4096]byte
+	fd      int
+	id      uint16
+	open    [1 << 16 / 64]uint64 // by ID: whether a reply is awaited
+	out, in messages
 }
 
-// send sends a query under the next ID.
-func (s *socket) send(q []byte) error {
+// put makes a query the i-th of those to send, under the next ID.
+func (s *socket) put(i int, q []byte) {
 	s.id++
-	n := copy(s.query[:], q)
-	binary.BigEndian.PutUint16(s.query[:], s.id)
+	s.out.vectors[i].SetLen(copy(s.out.data[i][:], q))
+	binary.BigEndian.PutUint16(s.out.data[i][:], s.id)
 	s.open[s.id/64] |= 1 << (s.id % 64)
-	_, err := unix.Write(s.fd, s.query[:n])
-	return err
 }
 
-// receive takes one reply, if there is one.
-func (s *socket) receive(want Expect) (bool, error) {
-	n, err := unix.Read(s.fd, s.reply[:])
-	switch {
-	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
-		return false, nil
-	case err != nil:
-		return false, err
+// send sends the first n queries.
+func (s *socket) send(n int) error {
+	for sent := 0; sent < n; {
+		some, err := s.out.call(unix.SYS_SENDMMSG, s.fd, sent, n)
+		if err != nil {
+			return err
+		}
+		sent += some
 	}
-	return true, s.check(s.reply[:n], want)
+	return nil
+}
+
+// receive takes the replies that there are.
+func (s *socket) receive(want Expect) (n int, err error) {
+	if n, err = s.in.call(unix.SYS_RECVMMSG, s.fd, 0, atOnce); err != nil {
+		return 0, err
+	}
+	for i := range n {
+		if err := s.check(s.in.data[i][:s.in.heads[i].size], want); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
 
 // check looks at the header of a reply (RFC 1035 §4.1.1).
