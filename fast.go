@@ -362,7 +362,8 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	for _, rr := range m.Extra[own:] {
 		added += dns.Len(rr)
 	}
-	packed, length := fastpath.Pack(&m.Msg, out)
+	packed := fastpath.Pack(&m.Msg, out)
+	length := len(packed)
 	if packed == nil || length > min(f.request.Size(), fragmented) {
 		length = m.Len()
 		f.request.Scrub(&m.Msg)

@@ -7,18 +7,18 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Pack puts a reply into out as dns.Msg.Pack does without compression, and returns it with its length as dns.Msg.Len has it. It returns nil
-// if the reply does not fit, or has what is left to the library: an extended rcode, or a name with escapes.
-func Pack(m *dns.Msg, out []byte) (packed []byte, length int) {
+// Pack puts a reply into out as dns.Msg.Pack does without compression, and returns it. It returns nil if the reply does not fit, or has what
+// is left to the library: an extended rcode, a name with escapes, a type that few ask for.
+func Pack(m *dns.Msg, out []byte) []byte {
 	if m.Rcode < 0 || m.Rcode > 0xf {
-		return nil, 0
+		return nil
 	}
 	b := binary.BigEndian.AppendUint16(out[:0], m.Id)
 	b = binary.BigEndian.AppendUint16(b, bitsOf(m))
 	for _, n := range [...]int{len(m.Question), len(m.Answer), len(m.Ns), len(m.Extra)} {
 		b = binary.BigEndian.AppendUint16(b, uint16(n))
 	}
-	p := packer{b, true, 0}
+	p := packer{b, true}
 	for _, q := range m.Question {
 		p.name(q.Name)
 		p.uint16(q.Qtype)
@@ -26,13 +26,13 @@ func Pack(m *dns.Msg, out []byte) (packed []byte, length int) {
 	}
 	for _, section := range [...][]dns.RR{m.Answer, m.Ns, m.Extra} {
 		for _, rr := range section {
-			p.record(rr, out)
+			p.record(rr)
 		}
 	}
 	if !p.ok || len(p.b) > len(out) {
-		return nil, 0
+		return nil
 	}
-	return p.b, len(p.b) + p.over
+	return p.b
 }
 
 // Bits of the second 16-bit word of a reply's header, beside those of a query.
@@ -64,11 +64,10 @@ func bitsOf(m *dns.Msg) (bits uint16) {
 	return bits
 }
 
-// packer appends to a message. ok is false once something cannot be written. over is by how much dns.Len is longer than what was written.
+// packer appends to a message. ok is false once something cannot be written.
 type packer struct {
-	b    []byte
-	ok   bool
-	over int
+	b  []byte
+	ok bool
 }
 
 func (p *packer) uint16(n uint16) { p.b = binary.BigEndian.AppendUint16(p.b, n) }
@@ -92,9 +91,9 @@ func (p *packer) name(name string) {
 	p.b = append(p.b, 0)
 }
 
-// record appends a record. Types that few ask for are left to the library.
-func (p *packer) record(rr dns.RR, out []byte) {
-	start, h := len(p.b), rr.Header()
+// record appends a record.
+func (p *packer) record(rr dns.RR) {
+	h := rr.Header()
 	p.name(h.Name)
 	p.uint16(h.Rrtype)
 	p.uint16(h.Class)
@@ -119,21 +118,10 @@ func (p *packer) record(rr dns.RR, out []byte) {
 		for _, n := range [...]uint32{rr.Serial, rr.Refresh, rr.Retry, rr.Expire, rr.Minttl} {
 			p.uint32(n)
 		}
-	default:
-		if opt, is := rr.(*dns.OPT); is && p.options(opt) {
-			break
-		}
-		if start >= len(out) {
-			p.ok = false
-			return
-		}
-		end, err := dns.PackRR(rr, out, start, nil, false)
-		p.ok = p.ok && err == nil
-		if p.ok {
-			p.b = out[:end]
-			p.over += dns.Len(rr) - (end - start)
-		}
-		return
+	case *dns.OPT:
+		p.ok = p.ok && p.options(rr)
+	default: // and not dns.PackRR, which writes to the record: many share it
+		p.ok = false
 	}
 	binary.BigEndian.PutUint16(p.b[data-2:], uint16(len(p.b)-data))
 }
