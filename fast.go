@@ -2,7 +2,6 @@ package kuadrant
 
 import (
 	"context"
-	"maps"
 	"net"
 	"net/netip"
 	"reflect"
@@ -80,7 +79,7 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 		if why != "" {
 			log.Infof("fast-udp: off at %s: %s", at, why)
 		}
-		if !slices.ContainsFunc(slices.Collect(maps.Values(routes.blocks)), func(b *fastBlock) bool { return b != nil }) {
+		if !routes.answers() {
 			continue
 		}
 		server := &fastpath.Server{
@@ -142,6 +141,16 @@ type fastRoutes struct {
 	blocks map[string]*fastBlock
 }
 
+// answers reports whether the fast path answers for a block.
+func (f *fastRoutes) answers() bool {
+	for _, b := range f.blocks {
+		if b != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // fastBlock is a server block whose queries the fast path may answer.
 type fastBlock struct {
 	*Kuadrant
@@ -163,9 +172,7 @@ func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 		if cfg.ProxyProtoConnPolicy != nil { // of the whole server
 			return &fastRoutes{}, "the block of " + of.zone + " has the plugin proxyproto"
 		}
-		if routes.blocks[of.zone] == nil {
-			routes.blocks[of.zone] = nil
-		}
+		routes.blocks[of.zone] = nil
 		k, ours := cfg.Handler(pluginName).(*Kuadrant)
 		if !ours {
 			continue

@@ -108,8 +108,7 @@ func newest() *caddy.Instance {
 	return nil
 }
 
-// alive returns a function that reports whether CoreDNS has an instance, and has started its servers: one whose start panicked stays on the
-// list.
+// alive returns a function that reports whether CoreDNS has started an instance, and still has it. One whose start panicked stays listed.
 func alive(own *caddy.Instance) func() bool {
 	return func() bool { return own == nil || slices.Contains(caddy.Instances(), own) && len(own.Servers()) > 0 }
 }

@@ -216,9 +216,7 @@ func (l *listener) open(others []string) error {
 	}
 	l.others = others
 	n := runtime.GOMAXPROCS(0)
-	for _, inode := range others {
-		_ = borrow(inode, boundReads) // for the next reload
-	}
+	Prepare() // for the next reload
 	if err := borrow(others[0], func(fd int) error { return attach(fd, filter(len(others), 0)) }); err != nil {
 		return fmt.Errorf("attach a filter: %w", err)
 	}

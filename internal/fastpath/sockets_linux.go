@@ -110,18 +110,13 @@ func borrow(inode string, do func(fd int) error) error {
 // net.FilePacketConn, and that lets reads block for a moment. A read that begins then gets nothing while the fast path gets everything: it
 // would hold up the reload, and its message be lost. It is to be called before a reload has the fast path answer.
 func Prepare() {
+	timeout := unix.NsecToTimeval(int64(settle))
 	own, _ := ownSockets() // Serve says what is wrong with /proc
 	for _, s := range own {
 		if _, ok := boundTo(s.fd); ok {
-			_ = boundReads(s.fd)
+			_ = unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
 		}
 	}
-}
-
-// boundReads ends each read that blocks after a time.
-func boundReads(fd int) error {
-	timeout := unix.NsecToTimeval(int64(settle))
-	return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
 }
 
 // boundTo returns the address, without a zone, of a UDP socket with SO_REUSEPORT.

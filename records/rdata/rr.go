@@ -2,7 +2,6 @@ package rdata
 
 import (
 	"net/netip"
-	"slices"
 
 	"github.com/miekg/dns"
 )
@@ -23,15 +22,7 @@ func CNAME(owner string, ttl uint32, target string) *dns.CNAME {
 
 // WithOwner returns rrs with owner in place of old. Records of other owners are shared, not copied.
 func WithOwner(rrs []dns.RR, old, owner string) []dns.RR {
-	out := make([]dns.RR, len(rrs))
-	for i, rr := range rrs {
-		if rr.Header().Name == old {
-			rr = CopyHeader(rr)
-			rr.Header().Name = owner
-		}
-		out[i] = rr
-	}
-	return slices.Clip(out)
+	return (*Copies)(nil).WithOwner(rrs, old, owner)
 }
 
 // Copies is memory for WithOwner that its owner uses again. What does not fit, and all of a nil *Copies, is allocated.
@@ -48,11 +39,7 @@ func (c *Copies) Reset() { c.used = struct{ rrs, a, aaaa, cname int }{} }
 
 // WithOwner is the function WithOwner, in c's memory.
 func (c *Copies) WithOwner(rrs []dns.RR, old, owner string) []dns.RR {
-	if c == nil || c.used.rrs+len(rrs) > len(c.rrs) {
-		return WithOwner(rrs, old, owner)
-	}
-	out := c.rrs[c.used.rrs:][:len(rrs):len(rrs)]
-	c.used.rrs += len(rrs)
+	out := c.list(len(rrs))
 	for i, rr := range rrs {
 		if rr.Header().Name == old {
 			rr = c.copyHeader(rr)
@@ -63,7 +50,19 @@ func (c *Copies) WithOwner(rrs []dns.RR, old, owner string) []dns.RR {
 	return out
 }
 
+// list returns a list of n records, clipped.
+func (c *Copies) list(n int) []dns.RR {
+	if c == nil || c.used.rrs+n > len(c.rrs) {
+		return make([]dns.RR, n)
+	}
+	c.used.rrs += n
+	return c.rrs[c.used.rrs-n : c.used.rrs : c.used.rrs]
+}
+
 func (c *Copies) copyHeader(rr dns.RR) dns.RR {
+	if c == nil {
+		return CopyHeader(rr)
+	}
 	switch rr := rr.(type) {
 	case *dns.A:
 		if place(c.a[:], &c.used.a, rr) {

@@ -31,18 +31,7 @@ import (
 // fastOutcome returns how many queries of fast-udp had an outcome.
 func fastOutcome(t testing.TB, outcome string) float64 {
 	t.Helper()
-	families, err := prometheus.DefaultGatherer.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "coredns_kuadrant_fast_udp_total" && m.GetLabel()[0].GetValue() == outcome {
-				return m.GetCounter().GetValue()
-			}
-		}
-	}
-	return 0
+	return boottest.Metrics(t)["fast_udp_total{"+outcome+"}"]
 }
 
 // TestFastRoutes: the fast path answers what no other plugin, and no other block, is to see, and hands on the rest. It fails if a version of
