@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/netip"
 	"reflect"
@@ -154,9 +155,9 @@ func (f *fastRoutes) answers() bool {
 // fastBlock is a server block whose queries the fast path may answer.
 type fastBlock struct {
 	*Kuadrant
-	// measured are the zones of the plugin prometheus, by themselves; nil without it. by is the plugin that it counts as the answer's.
-	measured map[string]string
-	by       string
+	// metrics is the plugin prometheus; nil without it. measured is the zone that it counts a query for.
+	metrics  *metrics.Metrics
+	measured string
 	size     int // the most octets of a reply by the plugin bufsize; 0 for any
 }
 
@@ -182,12 +183,7 @@ func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 			continue
 		}
 		b := &fastBlock{Kuadrant: k}
-		if m, ok := cfg.Handler("prometheus").(*metrics.Metrics); ok {
-			b.measured, b.by = make(map[string]string), m.Next.Name()
-			for _, zone := range m.ZoneNames() {
-				b.measured[zone] = zone
-			}
-		}
+		b.metrics, _ = cfg.Handler("prometheus").(*metrics.Metrics)
 		if size, ok := cfg.Handler("bufsize").(bufsize.Bufsize); ok {
 			b.size = size.Size
 		}
@@ -196,8 +192,26 @@ func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 	if len(routes.blocks) == 0 {
 		return routes, "this version of CoreDNS keeps its zones elsewhere"
 	}
+	routes.measure()
 	slices.Sort(reasons)
 	return routes, strings.Join(slices.Compact(reasons), ", ")
+}
+
+// measure finds the zones that the plugin prometheus counts for: those of its block on other servers, too.
+func (f *fastRoutes) measure() {
+	served := maps.Clone(f.blocks)
+	for _, b := range served {
+		if b == nil || b.metrics == nil {
+			continue
+		}
+		for _, zone := range b.metrics.ZoneNames() {
+			if of, _ := closest(served, zone); of == b {
+				measured := *b
+				measured.measured = zone
+				f.blocks[zone] = &measured
+			}
+		}
+	}
 }
 
 // servedZone is a zone of a server, with the number of its blocks.
@@ -339,7 +353,7 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 		opt.SetUDPSize(uint16(k.size))
 	}
 	start := time.Time{}
-	if k.measured != nil {
+	if k.metrics != nil {
 		start = time.Now()
 	}
 	k.lookup(context.Background(), from, r, l)
@@ -380,7 +394,7 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 		}
 	}
 	countAnswer(l)
-	if k.measured != nil {
+	if k.metrics != nil {
 		f.report(k, q, l, length-added, start)
 	}
 	return copy(out, packed), fastAnswered

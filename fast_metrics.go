@@ -1,6 +1,7 @@
 package kuadrant
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/coredns/coredns/plugin/metrics/vars"
@@ -13,11 +14,9 @@ import (
 
 // fastKey is what the labels of the plugin prometheus depend on.
 type fastKey struct {
-	zone  string
-	by    string
-	qtype uint16
-	rcode int
-	six   bool
+	block        *fastBlock
+	qtype, rcode uint16
+	family       uint32 // as in the label
 }
 
 // fastCounters are the metrics of the plugin prometheus for a fastKey, looked up once.
@@ -28,13 +27,12 @@ type fastCounters struct {
 
 // report counts a query as the plugin prometheus does: vars.Report. size is the length of the reply without its OPT record.
 func (f *fastAnswerer) report(k *fastBlock, q *fastpath.Query, l *lookup, size int, start time.Time) {
-	zone, ok := closest(k.measured, l.qname)
-	if !ok {
-		zone = "."
+	key := fastKey{k, l.question.Qtype, uint16(l.answer.Rcode), 1}
+	if key.qtype > dns.TypeANY {
+		key.qtype = 0 // so that there are few
 	}
-	key := fastKey{zone, k.by, l.question.Qtype, l.answer.Rcode, f.to.addr.IP.To4() == nil}
-	if !countedTypes[key.qtype] {
-		key.qtype = 0
+	if f.to.addr.IP.To4() == nil {
+		key.family = 2
 	}
 	c := f.counts[key]
 	if c == nil {
@@ -52,20 +50,17 @@ func (f *fastAnswerer) report(k *fastBlock, q *fastpath.Query, l *lookup, size i
 }
 
 func (f *fastAnswerer) countersOf(k fastKey) *fastCounters {
-	family, qtype := "1", "other"
-	if k.six {
-		family = "2"
-	}
+	zone, family, qtype := k.block.measured, strconv.Itoa(int(k.family)), "other"
 	if countedTypes[k.qtype] {
 		qtype = dns.Type(k.qtype).String()
 	}
 	return &fastCounters{
-		requests: vars.RequestCount.WithLabelValues(f.server, k.zone, "", "udp", family, qtype),
-		dnssec:   vars.RequestDo.WithLabelValues(f.server, k.zone, ""),
-		rcodes:   vars.ResponseRcode.WithLabelValues(f.server, k.zone, "", rcode.ToString(k.rcode), k.by),
-		duration: vars.RequestDuration.WithLabelValues(f.server, k.zone, ""),
-		request:  vars.RequestSize.WithLabelValues(f.server, k.zone, "", "udp"),
-		response: vars.ResponseSize.WithLabelValues(f.server, k.zone, "", "udp"),
+		requests: vars.RequestCount.WithLabelValues(f.server, zone, "", "udp", family, qtype),
+		dnssec:   vars.RequestDo.WithLabelValues(f.server, zone, ""),
+		rcodes:   vars.ResponseRcode.WithLabelValues(f.server, zone, "", rcode.ToString(int(k.rcode)), k.block.metrics.Next.Name()),
+		duration: vars.RequestDuration.WithLabelValues(f.server, zone, ""),
+		request:  vars.RequestSize.WithLabelValues(f.server, zone, "", "udp"),
+		response: vars.ResponseSize.WithLabelValues(f.server, zone, "", "udp"),
 	}
 }
 

@@ -117,10 +117,10 @@ func counted(t testing.TB) map[string]float64 {
 func TestFastMetrics(t *testing.T) {
 	dir := t.TempDir()
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
-	counts := make(map[string]map[string]float64)
+	counts, other := make(map[string]map[string]float64), peertest.FreePort(t) // of a zone that is counted for, but served elsewhere
 	for _, mode := range []string{"on", "off"} {
-		inst, addr := boottest.Start(t, "example.com:0 {\nbind 127.0.0.1\nprometheus 127.0.0.1:0\nerrors\nkuadrant {\nmanifests "+dir+"\nfast-udp "+mode+
-			"\n}\n}\nexample.org:0 {\nbind 127.0.0.1\nkuadrant\n}")
+		inst, addr := boottest.Start(t, fmt.Sprintf("example.com:0 a.example.com:%d {\nbind 127.0.0.1\nprometheus 127.0.0.1:0\nerrors\nkuadrant {\nmanifests %s\n"+
+			"fast-udp %s\n}\n}\nexample.org:0 {\nbind 127.0.0.1\nkuadrant\n}", other, dir, mode))
 		before, answered := counted(t), fastOutcome(t, "answered")
 		boottest.WaitFor(t, "answer", func() bool { // of a block that is not counted
 			return boottest.Exchange(t, addr, "no.example.org.", dns.TypeA).Rcode == dns.RcodeNameError && (mode == "off" || fastOutcome(t, "answered") > answered)
