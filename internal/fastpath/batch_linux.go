@@ -69,13 +69,16 @@ func canBatch(fd int) error {
 	return nil
 }
 
+// The calls of read and write do not block, so the runtime is not told of them: it would hand the processor to another thread while a
+// call takes long, which costs as much as the call.
+
 // read reads messages, and reports whether that ended: false if there are none yet. b.n is their number, 0 at an error of the socket.
 func (b *batch) read(fd uintptr) bool {
 	for i := range batchSize {
 		b.in[i].Namelen = unix.SizeofSockaddrInet6
 		b.in[i].SetControllen(controlSize)
 	}
-	n, _, err := unix.Syscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.in[0])), batchSize, unix.MSG_DONTWAIT, 0, 0)
+	n, _, err := unix.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.in[0])), batchSize, unix.MSG_DONTWAIT, 0, 0)
 	if b.n = int(n); err == 0 {
 		return true
 	}
@@ -87,7 +90,7 @@ func (b *batch) read(fd uintptr) bool {
 // left out, as by CoreDNS.
 func (b *batch) write(fd uintptr) bool {
 	for len(b.pending) > 0 {
-		n, _, err := unix.Syscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&b.pending[0])), uintptr(len(b.pending)), unix.MSG_DONTWAIT, 0, 0)
+		n, _, err := unix.RawSyscall6(unix.SYS_SENDMMSG, fd, uintptr(unsafe.Pointer(&b.pending[0])), uintptr(len(b.pending)), unix.MSG_DONTWAIT, 0, 0)
 		switch err {
 		case 0:
 			b.pending = b.pending[n:]
