@@ -106,14 +106,15 @@ func Corefile(text string, args ...any) caddy.Input {
 	return caddy.CaddyfileInput{Filepath: "Corefile", ServerTypeName: "dns", Contents: []byte(text)}
 }
 
-// Start starts CoreDNS and returns it with the address of its first server.
+// Start starts CoreDNS and returns it with the address of its first server for UDP.
 func Start(t testing.TB, corefile string) (*caddy.Instance, string) {
 	t.Helper()
 	inst, err := caddy.Start(Corefile(corefile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inst, inst.Servers()[0].LocalAddr().String()
+	first := slices.IndexFunc(inst.Servers(), func(l caddy.ServerListener) bool { return l.LocalAddr() != nil })
+	return inst, inst.Servers()[first].LocalAddr().String()
 }
 
 // Serve is Start for tests that run CoreDNS to their end.

@@ -46,6 +46,7 @@ func TestFastRoutes(t *testing.T) {
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind ::1\nmultisocket 3\nerrors\nbufsize 1232\ncache\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}\nsub.example.com:0 {\nbind 127.0.0.1\nwhoami\n}", "a.example.com.", "answered"},
+		{"grpc://example.com:0 {\nbind 127.0.0.1\nwhoami\n}\nexample.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}\nsub.example.com:0 {\nbind 127.0.0.1\nwhoami\n}", "a.sub.example.com.", "another block"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\nfallthrough\n}\nwhoami\n}", "no.example.com.", "another plugin"},
 		{"example.com:0 {\nbind 0.0.0.0\ntransfer {\nto *\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
@@ -117,10 +118,11 @@ func counted(t testing.TB) map[string]float64 {
 func TestFastMetrics(t *testing.T) {
 	dir := t.TempDir()
 	boottest.WriteFile(t, filepath.Join(dir, "a.yaml"), boottest.GatewayFile("a", "192.0.2.1"))
-	counts, other := make(map[string]map[string]float64), peertest.FreePort(t) // of a zone that is counted for, but served elsewhere
+	counts, port, other := make(map[string]map[string]float64), peertest.FreePort(t), peertest.FreePort(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
 	for _, mode := range []string{"on", "off"} {
-		inst, addr := boottest.Start(t, fmt.Sprintf("example.com:0 a.example.com:%d {\nbind 127.0.0.1\nprometheus 127.0.0.1:0\nerrors\nkuadrant {\nmanifests %s\n"+
-			"fast-udp %s\n}\n}\nexample.org:0 {\nbind 127.0.0.1\nkuadrant\n}", other, dir, mode))
+		inst, _ := boottest.Start(t, fmt.Sprintf("example.com:%d a.example.com:%d {\nbind 127.0.0.1\nprometheus 127.0.0.1:0\nerrors\n"+
+			"kuadrant {\nmanifests %s\nfast-udp %s\n}\n}\nexample.org:%d {\nbind 127.0.0.1\nkuadrant\n}", port, other, dir, mode, port))
 		before, answered := counted(t), fastOutcome(t, "answered")
 		boottest.WaitFor(t, "answer", func() bool { // of a block that is not counted
 			return boottest.Exchange(t, addr, "no.example.org.", dns.TypeA).Rcode == dns.RcodeNameError && (mode == "off" || fastOutcome(t, "answered") > answered)
