@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,13 +31,8 @@ import (
 type fastServers struct {
 	of *caddy.Instance
 	sync.Mutex
-	all      []fastServer
+	all      []*fastpath.Serving
 	released bool
-}
-
-type fastServer struct {
-	at     netip.AddrPort
-	server *fastpath.Server
 }
 
 // beside starts serve for each server for UDP, unless another plugin wants to see what that writes. It does not wait: CoreDNS cannot stop a
@@ -72,49 +66,58 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 		return
 	}
 	routes, why := routesOf(s)
-	bound := boundAt(f.of.Servers(), strings.TrimPrefix(s.Addr, transport.DNS+"://"))
-	if len(bound) == 0 {
-		log.Infof("fast-udp: off at %s: its socket is not found", s.Addr)
+	conns := f.besides(s)
+	if len(conns) == 0 && why == "" {
+		why = "its socket is not found"
 	}
-	for _, at := range bound {
-		if why != "" {
-			log.Infof("fast-udp: off at %s: %s", at, why)
-		}
-		if !routes.answers() {
-			continue
-		}
-		server := &fastpath.Server{
-			Answerer: func() fastpath.Answerer { return newFastAnswerer(routes) },
-			Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
-				ctx := context.WithValue(context.Background(), dnsserver.Key{}, s)
-				s.ServeDNS(context.WithValue(ctx, dnsserver.LoopKey{}, 0), w, r)
-			}),
-			Secrets: s.TsigSecret, Say: func(line string) { log.Info(line) }, Lost: func(n uint32) { fastLost.Add(float64(n)) },
-		}
-		f.all = append(f.all, fastServer{at, server})
-		fastpath.Serve(at, server)
+	if why != "" {
+		log.Infof("fast-udp: off at %s: %s", strings.TrimPrefix(s.Addr, transport.DNS+"://"), why)
 	}
+	if len(conns) == 0 || !routes.answers() {
+		return
+	}
+	f.all = append(f.all, fastpath.Serve(conns, &fastpath.Server{
+		Answerer: func() fastpath.Answerer { return newFastAnswerer(routes) },
+		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, r *dns.Msg) {
+			ctx := context.WithValue(context.Background(), dnsserver.Key{}, s)
+			s.ServeDNS(context.WithValue(ctx, dnsserver.LoopKey{}, 0), w, r)
+		}),
+		Secrets: s.TsigSecret, Say: func(line string) { log.Info(line) }, Lost: func(n uint32) { fastLost.Add(float64(n)) },
+	}))
 }
 
-// boundAt returns the addresses of the sockets that a server has for UDP, by its HOST:PORT: an empty host is all addresses, port 0 any.
-func boundAt(servers []caddy.ServerListener, server string) (all []netip.AddrPort) {
-	host, port, err := net.SplitHostPort(server)
-	if err != nil {
-		return nil
-	}
-	want, _ := netip.ParseAddr(host)
-	for _, s := range servers {
-		udp, ok := s.LocalAddr().(*net.UDPAddr)
-		if !ok {
-			continue
-		}
-		at := netip.AddrPortFrom(udp.AddrPort().Addr().Unmap(), uint16(udp.Port))
-		any := at.Addr().IsUnspecified() && (host == "" || want.IsUnspecified()) // Go binds 0.0.0.0 as [::]
-		if (any || at.Addr() == want) && (port == "0" || port == strconv.Itoa(udp.Port)) && !slices.Contains(all, at) {
-			all = append(all, at)
+// besides returns the sockets for UDP at a server's address: its own, and others with the plugin multisocket.
+func (f *fastServers) besides(s *dnsserver.Server) (conns []*net.UDPConn) {
+	at := ""
+	for of, conn := range socketsOf(f.of) {
+		if of == reflect.ValueOf(s).Pointer() {
+			at = conn.LocalAddr().String()
 		}
 	}
-	return all
+	for _, conn := range socketsOf(f.of) {
+		if conn.LocalAddr().String() == at {
+			conns = append(conns, conn)
+		}
+	}
+	return conns
+}
+
+// socketsOf yields an instance's servers with their sockets for UDP; none if CoreDNS keeps them elsewhere. They are read from fields that are
+// not exported (docs/decisions/0042).
+func socketsOf(inst *caddy.Instance) func(yield func(server uintptr, conn *net.UDPConn) bool) {
+	return func(yield func(uintptr, *net.UDPConn) bool) {
+		for _, l := range inst.Servers() {
+			server, packet := reflect.ValueOf(l).FieldByName("server"), reflect.ValueOf(l).FieldByName("packet")
+			if server.Kind() != reflect.Interface || packet.Kind() != reflect.Interface {
+				continue
+			}
+			server, packet = server.Elem(), packet.Elem()
+			isUDP := server.Kind() == reflect.Pointer && packet.IsValid() && packet.Type() == reflect.TypeFor[*net.UDPConn]()
+			if isUDP && !yield(server.Pointer(), (*net.UDPConn)(packet.UnsafePointer())) {
+				return
+			}
+		}
+	}
 }
 
 // release ends what serve began, unless the next instance goes on with it.
@@ -122,7 +125,7 @@ func (f *fastServers) release() {
 	f.Lock()
 	defer f.Unlock()
 	for _, s := range f.all {
-		fastpath.Release(s.at, s.server)
+		s.Release()
 	}
 	f.released = true
 }
@@ -130,7 +133,7 @@ func (f *fastServers) release() {
 // leave hands the addresses over to other processes, before this one ends.
 func (f *fastServers) leave() error {
 	for _, s := range f.all {
-		fastpath.Leave(s.at)
+		s.Leave()
 	}
 	return nil
 }

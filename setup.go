@@ -316,7 +316,11 @@ func (i *instance) start() error {
 	reload.Lock()
 	defer reload.Unlock()
 	if i.config.FastUDP != "off" {
-		fastpath.Prepare()
+		for _, inst := range caddy.Instances() {
+			for _, conn := range socketsOf(inst) {
+				fastpath.Prepare(conn)
+			}
+		}
 	}
 	s, begins := i.server, i.server.holder == nil
 	for _, look := range i.first {

@@ -31,13 +31,13 @@ type mmsghdr struct {
 
 // batch is the memory of a worker, for so many messages at a time.
 type batch struct {
-	in, out         [batchSize]mmsghdr
-	inVec, outVec   [batchSize]unix.Iovec
-	names           [batchSize]unix.RawSockaddrInet6 // or a RawSockaddrInet4
-	controls, local [batchSize][controlSize]byte
-	messages        [batchSize][querySize]byte
-	replies         [batchSize][replySize]byte
-	query           Query
+	in, out       [batchSize]mmsghdr
+	inVec, outVec [batchSize]unix.Iovec
+	names         [batchSize]unix.RawSockaddrInet6 // or a RawSockaddrInet4
+	control       [batchSize][controlSize]byte
+	messages      [batchSize][querySize]byte
+	replies       [batchSize][replySize]byte
+	query         Query
 	// pending are the replies not written yet.
 	pending []mmsghdr
 	n       int
@@ -49,7 +49,7 @@ func newBatch() *batch {
 		b.inVec[i].Base = &b.messages[i][0]
 		b.inVec[i].SetLen(querySize)
 		in := &b.in[i].Msghdr
-		in.Name, in.Iov, in.Control = (*byte)(unsafe.Pointer(&b.names[i])), &b.inVec[i], &b.controls[i][0]
+		in.Name, in.Iov, in.Control = (*byte)(unsafe.Pointer(&b.names[i])), &b.inVec[i], &b.control[i][0]
 		in.SetIovlen(1)
 		b.outVec[i].Base = &b.replies[i][0]
 		out := &b.out[i].Msghdr
@@ -127,75 +127,42 @@ func bigEndian(port *uint16) uint16 {
 	return binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(port))[:])
 }
 
-// addReply has the reply to the i-th message, of so many octets in replies[i], written with the others.
-func (b *batch) addReply(i, size int, pick bool) {
+// addReply has the reply to the i-th message, of so many octets in replies[i], written with the others. local is from controls.
+func (b *batch) addReply(i, size int, local []byte) {
 	n := len(b.pending)
 	out := &b.out[n]
 	b.outVec[n].Base = &b.replies[i][0]
 	b.outVec[n].SetLen(size)
 	out.Name, out.Namelen = b.in[i].Name, b.in[i].Namelen
-	out.Control = nil
-	out.SetControllen(0)
-	if pick {
-		if size := localFrom(&b.local[i], b.control(i)); size > 0 {
-			out.Control = &b.local[i][0]
-			out.SetControllen(size)
-		}
-	}
+	out.Control = unsafe.SliceData(local)
+	out.SetControllen(len(local))
 	b.pending = b.out[:n+1]
 }
 
-func (b *batch) control(i int) []byte { return b.controls[i][:b.in[i].Controllen] }
-
-// localFrom makes the control message with which a reply leaves from the address that the query came to, from those of the query, in to.
-func localFrom(to *[controlSize]byte, control []byte) (size int) {
-	for header, data := range controls(control) {
+// controls reads the control messages of the i-th message. local is the one that makes a reply leave from the address that the message came
+// to, nil if that is not told. lost is how many messages the kernel has dropped at the socket since it was opened, 0 if that is not told.
+func (b *batch) controls(i int) (local []byte, lost uint32) {
+	for rest := b.control[i][:b.in[i].Controllen]; len(rest) >= unix.SizeofCmsghdr; {
+		header, data, after, err := unix.ParseOneSocketControlMessage(rest)
+		if err != nil {
+			break
+		}
+		this := rest[:len(rest)-len(after)]
+		rest = after
 		switch {
 		case header.Level == unix.IPPROTO_IP && header.Type == unix.IP_PKTINFO && len(data) >= unix.SizeofInet4Pktinfo:
-			info := *(*unix.Inet4Pktinfo)(unsafe.Pointer(&data[0]))
+			info := (*unix.Inet4Pktinfo)(unsafe.Pointer(&data[0]))
 			info.Spec_dst, info.Ifindex = info.Addr, 0
-			return putControl(to, unix.IPPROTO_IP, unix.IP_PKTINFO, unsafe.Slice((*byte)(unsafe.Pointer(&info)), unix.SizeofInet4Pktinfo))
+			local = this
 		case header.Level == unix.IPPROTO_IPV6 && header.Type == unix.IPV6_PKTINFO && len(data) >= unix.SizeofInet6Pktinfo:
-			info := *(*unix.Inet6Pktinfo)(unsafe.Pointer(&data[0]))
-			if addr := netip.AddrFrom16(info.Addr); !addr.IsLinkLocalUnicast() {
+			info := (*unix.Inet6Pktinfo)(unsafe.Pointer(&data[0]))
+			if !netip.AddrFrom16(info.Addr).IsLinkLocalUnicast() {
 				info.Ifindex = 0
 			}
-			return putControl(to, unix.IPPROTO_IPV6, unix.IPV6_PKTINFO, unsafe.Slice((*byte)(unsafe.Pointer(&info)), unix.SizeofInet6Pktinfo))
+			local = this
+		case header.Level == unix.SOL_SOCKET && header.Type == unix.SO_RXQ_OVFL && len(data) >= 4:
+			lost = binary.NativeEndian.Uint32(data)
 		}
 	}
-	return 0
-}
-
-// putControl puts one control message into to.
-func putControl(to *[controlSize]byte, level, kind int32, data []byte) (size int) {
-	h := (*unix.Cmsghdr)(unsafe.Pointer(&to[0]))
-	h.Level, h.Type = level, kind
-	h.SetLen(unix.CmsgLen(len(data)))
-	copy(to[unix.CmsgLen(0):], data)
-	return unix.CmsgSpace(len(data))
-}
-
-// controls yields the control messages of a message.
-func controls(all []byte) func(yield func(*unix.Cmsghdr, []byte) bool) {
-	return func(yield func(*unix.Cmsghdr, []byte) bool) {
-		for len(all) >= unix.SizeofCmsghdr {
-			h := (*unix.Cmsghdr)(unsafe.Pointer(&all[0]))
-			size := int(h.Len)
-			if size < unix.CmsgLen(0) || size > len(all) || !yield(h, all[unix.CmsgLen(0):size]) {
-				return
-			}
-			all = all[min(unix.CmsgSpace(size-unix.CmsgLen(0)), len(all)):]
-		}
-	}
-}
-
-// lost returns the number of messages that the kernel has dropped at the socket since it was opened; ok is false if the message does not
-// tell.
-func lost(control []byte) (n uint32, ok bool) {
-	for header, data := range controls(control) {
-		if header.Level == unix.SOL_SOCKET && header.Type == unix.SO_RXQ_OVFL && len(data) >= 4 {
-			return binary.NativeEndian.Uint32(data), true
-		}
-	}
-	return 0, false
+	return local, lost
 }

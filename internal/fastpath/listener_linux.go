@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listeners are those of this process, by address: a group of sockets has one program.
+// listeners are those of this process, by address: a group of sockets has one program. The lock guards what is in them, too.
 var listeners = struct {
 	sync.Mutex
 	all map[netip.AddrPort]*listener
@@ -26,31 +26,28 @@ var listeners = struct {
 // listener is the sockets at an address.
 type listener struct {
 	addr netip.AddrPort
-	now  atomic.Pointer[serving]
-	stop chan struct{}
+	now  atomic.Pointer[Serving]
 
-	mu      sync.Mutex // of what follows
-	closed  bool
+	conns   []*net.UDPConn  // of CoreDNS
+	held    int             // a descriptor of the first of them; -1 for none
+	own     map[string]bool // inodes of sockets of this process, now or once
+	seen    []string        // inodes of all sockets, as long as nothing changes; nil to try again
+	group   int             // how many sockets the group has before those of workers
 	workers []*worker
-	others  []string // inodes of CoreDNS's sockets, while there are workers
-	shared  []string // inodes of all sockets, while some are of another process
-	past    []*serving
 	said    string
 }
 
-// serving is a server with what passes messages on to it. A worker holds using for reading while it uses the server.
-type serving struct {
+// Serving is a server that answers at an address, with what passes messages on to it. A worker holds using for reading while it uses the
+// server.
+type Serving struct {
 	*Server
 	*passer
+	of    *listener
 	using sync.RWMutex
 }
 
-func (l *listener) newServing(s *Server) *serving {
-	return &serving{Server: s, passer: newPasser(s, l.addr)}
-}
-
 // use returns the server of now, with using held for reading.
-func (l *listener) use() *serving {
+func (l *listener) use() *Serving {
 	for {
 		s := l.now.Load()
 		if s.using.RLock(); s == l.now.Load() {
@@ -60,146 +57,92 @@ func (l *listener) use() *serving {
 	}
 }
 
-// end waits until no worker uses a server that another has taken over from, and what was passed on to it is answered.
-func (s *serving) end() {
+// lookAgain is how often the sockets at an address are counted: those of another process turn the fast path off.
+const lookAgain = time.Second
+
+// Serve has a server answer at an address to which sockets of CoreDNS are bound with SO_REUSEPORT, until Release. They are all that it has
+// there, and at least one. The server takes over from the one before without a pause. Why the fast path cannot be used is told by Say, and
+// CoreDNS's sockets get everything then.
+func Serve(conns []*net.UDPConn, s *Server) *Serving {
+	listeners.Lock()
+	defer listeners.Unlock()
+	addr := addrOf(conns[0])
+	l := listeners.all[addr]
+	begins := l == nil
+	if begins {
+		l = &listener{addr: addr, held: -1, own: make(map[string]bool)}
+		listeners.all[addr] = l
+	}
+	for _, conn := range conns {
+		Prepare(conn) // for the next reload
+		_ = with(conn, func(fd int) error {
+			inode, err := inodeOf(fd)
+			l.own[inode] = true
+			return err
+		})
+	}
+	l.conns = conns
+	_ = l.hold() // open tries again
+	serving := &Serving{Server: s, passer: newPasser(s, addr), of: l}
+	if begins {
+		l.now.Store(serving)
+		time.AfterFunc(lookAgain, l.watch)
+	}
+	l.look() // before: what was passed on is answered from the sockets that it came to
+	l.now.Store(serving)
+	return serving
+}
+
+// Release ends Serve. Where another server has taken over, it waits for what was passed on to this one; else the sockets are closed.
+func (s *Serving) Release() {
+	listeners.Lock()
+	defer listeners.Unlock()
+	if l := s.of; l.now.Load() == s {
+		delete(listeners.all, l.addr)
+		l.close()
+		_ = unix.Close(l.held)
+	}
 	s.using.Lock()
 	defer s.using.Unlock()
 	s.shutdown()
 }
 
-// lookAgain is how often the sockets at an address are counted: those of another process turn the fast path off.
-const lookAgain = time.Second
-
-// Serve has a server answer at an address to which a socket of this process is bound with SO_REUSEPORT, until Release. It takes over from
-// the server before without a pause. Why the fast path cannot be used is told by Say, and CoreDNS's sockets get everything then.
-func Serve(addr netip.AddrPort, s *Server) {
-	listeners.Lock()
-	defer listeners.Unlock()
-	l := listeners.all[addr]
-	if l == nil {
-		l = &listener{addr: addr, stop: make(chan struct{})}
-		listeners.all[addr] = l
-		l.now.Store(l.newServing(s))
-		l.look()
-		go l.watch()
-		return
-	}
-	l.look() // before: what was passed on is answered from the sockets that it came to
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.past = append(l.past, l.now.Swap(l.newServing(s)))
-}
-
-// Release ends Serve. Where another server has taken over, it waits for what was passed on to this one; else the sockets are closed.
-func Release(addr netip.AddrPort, s *Server) {
-	listeners.Lock()
-	defer listeners.Unlock()
-	l := listeners.all[addr]
-	if l == nil {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.past = slices.DeleteFunc(l.past, func(p *serving) bool {
-		if p.Server == s {
-			p.end()
+// hold takes a copy of the descriptor of CoreDNS's first socket, in place of the one before: CoreDNS may close its own before us.
+func (l *listener) hold() error {
+	return with(l.conns[0], func(fd int) error {
+		held, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+		if err == nil {
+			_ = unix.Close(l.held)
+			l.held = held
 		}
-		return p.Server == s
+		return err
 	})
-	if l.now.Load().Server != s {
-		return
-	}
-	delete(listeners.all, addr)
-	close(l.stop)
-	l.closed = true
-	l.close()
-	l.now.Load().end()
 }
 
-// Leave has other processes that are bound to an address, if any, get all that comes to it from now on. It is for a process that ends, after
-// Release: CoreDNS stops reading first, and what its sockets have got by then is lost. They are connected to a port where nobody is, so no
-// message matches them, and may still send replies.
-func Leave(addr netip.AddrPort) {
-	all, err := socketsAt(addr)
-	own, fault := ownAt(addr)
-	if err != nil || fault != nil || len(all) <= len(own) {
-		return
-	}
-	for _, inode := range own {
-		_ = borrow(inode, func(fd int) error { return unix.Connect(fd, nobodyAt(addr.Addr())) })
-	}
-	time.Sleep(settle) // CoreDNS reads what they have got
-}
-
-// nobodyAt returns an address to connect a socket to that is bound to addr.
-func nobodyAt(addr netip.Addr) unix.Sockaddr {
-	const discard = 9
-	if addr.Is4() {
-		if addr.IsUnspecified() {
-			return &unix.SockaddrInet4{Port: discard, Addr: [4]byte{127, 0, 0, 1}}
-		}
-		return &unix.SockaddrInet4{Port: discard, Addr: addr.As4()}
-	}
-	if addr.IsUnspecified() {
-		addr = netip.IPv6Loopback()
-	}
-	return &unix.SockaddrInet6{Port: discard, Addr: addr.As16()}
-}
-
-// watch looks at the sockets at the address now and then.
+// watch looks at the sockets at the address now and then, until the end.
 func (l *listener) watch() {
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.stop:
-			return
-		case <-tick.C:
-			l.look()
-		}
+	listeners.Lock()
+	defer listeners.Unlock()
+	if listeners.all[l.addr] == l {
+		l.look()
+		time.AfterFunc(lookAgain, l.watch)
 	}
 }
 
-// look opens sockets if all others at the address are this process's, and closes them if not, or if those have changed.
+// look opens sockets if all others at the address are of this process, and closes them if not, or if those have changed.
 func (l *listener) look() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return
-	}
-	isOwn := func(inode string) bool {
-		return slices.ContainsFunc(l.workers, func(w *worker) bool { return w.inode == inode })
-	}
 	all, err := socketsAt(l.addr)
-	all = slices.DeleteFunc(all, isOwn)
-	if err == nil && (len(l.workers) > 0 && slices.Equal(all, l.others) || l.shared != nil && slices.Equal(all, l.shared)) {
+	if l.seen != nil && (err != nil || slices.Equal(all, l.seen)) {
 		return // almost always
 	}
-	others, fault := ownAt(l.addr)
-	others = slices.DeleteFunc(others, isOwn)
-	shared := slices.ContainsFunc(all, func(inode string) bool { return !slices.Contains(others, inode) })
-	if err = errors.Join(err, fault); err == nil && len(l.workers) > 0 && !shared && slices.Equal(others, l.others) {
-		return // the list lacked some: it is not read at one moment
+	if l.close(); err == nil {
+		err = l.open()
 	}
-	l.close()
-	l.shared = nil
-	switch {
-	case err != nil:
-	case shared:
-		l.shared, err = all, errShared
-	default:
-		err = l.open(others)
-	}
+	line := ""
 	if err != nil {
-		l.say("fast-udp: off at " + l.addr.String() + ": " + err.Error())
-	} else {
-		l.say("")
+		line = "fast-udp: off at " + l.addr.String() + ": " + err.Error()
 	}
-}
-
-// say logs a line unless it was the last one.
-func (l *listener) say(line string) {
-	if s := l.now.Load(); line != l.said && line != "" && s.Say != nil {
+	if s := l.now.Load(); line != "" && line != l.said && s.Say != nil {
 		s.Say(line)
 	}
 	l.said = line
@@ -208,37 +151,48 @@ func (l *listener) say(line string) {
 // errShared means that another process has a socket at the address.
 var errShared = errors.New("another process is bound to it, too; waiting until it is gone")
 
-// open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has CoreDNS's sockets, others,
-// get everything, so that a failure loses nothing.
-func (l *listener) open(others []string) error {
-	if len(others) == 0 {
-		return errors.New("no socket is bound to it")
+// open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has the others get everything,
+// so that a failure loses nothing.
+func (l *listener) open() error {
+	others, err := socketsAt(l.addr)
+	if err != nil {
+		return err
 	}
-	l.others = others
-	n := runtime.GOMAXPROCS(0)
-	Prepare() // for the next reload
-	if err := borrow(others[0], func(fd int) error { return attach(fd, filter(len(others), 0)) }); err != nil {
+	if slices.ContainsFunc(others, func(inode string) bool { return !l.own[inode] }) {
+		l.seen = others
+		return errShared
+	}
+	if l.held < 0 {
+		if err := l.hold(); err != nil {
+			return fmt.Errorf("copy a descriptor: %w", err)
+		}
+	}
+	if err := attach(l.held, filter(len(others), 0)); err != nil {
 		return fmt.Errorf("attach a filter: %w", err)
 	}
+	n, all := runtime.GOMAXPROCS(0), others
 	for range n {
 		w, err := l.newWorker()
 		if err != nil {
 			l.close()
 			return fmt.Errorf("open a socket: %w", err)
 		}
-		l.workers = append(l.workers, w)
+		l.own[w.inode] = true
+		l.workers, all = append(l.workers, w), append(all, w.inode)
 	}
-	if err := l.workers[0].attach(filter(len(others), n)); err != nil {
+	if err := attach(l.held, filter(len(others), n)); err != nil {
 		l.close()
 		return fmt.Errorf("attach a filter: %w", err)
 	}
+	slices.Sort(all)
+	l.seen, l.group = all, len(others)
 	return nil
 }
 
 // close has CoreDNS's sockets get everything, answers what the own ones have still got, and closes them.
 func (l *listener) close() {
-	if len(l.workers) > 0 {
-		_ = l.workers[0].attach(filter(len(l.others), 0))
+	if l.seen != nil && len(l.workers) > 0 {
+		_ = attach(l.held, filter(l.group, 0))
 	}
 	for _, w := range l.workers {
 		_ = w.conn.SetReadDeadline(time.Now().Add(settle))
@@ -246,19 +200,16 @@ func (l *listener) close() {
 	for _, w := range l.workers {
 		<-w.done
 	}
-	if len(l.workers) > 0 { // passed on before the socket goes that the reply leaves from
-		s := l.now.Load()
-		l.now.Store(l.newServing(s.Server))
-		s.end()
+	if s := l.now.Load(); len(l.workers) > 0 { // passed on before the socket goes that the reply leaves from
+		s.shutdown()
+		s.passer = newPasser(s.Server, l.addr)
 	}
 	for _, w := range l.workers {
-		_ = w.raw.Control(hide)
+		_ = with(w.conn, hide)
 		_ = w.conn.Close()
 	}
-	if len(l.others) > 0 {
-		_ = borrow(l.others[0], detach) // else the sockets of the group are gone
-	}
-	l.workers, l.others = nil, nil
+	_ = detach(l.held)
+	l.workers, l.seen = nil, nil
 }
 
 // settle is how long a message may take from the program to a socket's queue.
@@ -294,10 +245,10 @@ func (l *listener) newWorker() (*worker, error) {
 }
 
 // prepare sets the options of a new socket, and learns its inode.
-func (w *worker) prepare(fd int) error {
-	var stat unix.Stat_t
-	err := errors.Join(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1), unix.Fstat(fd, &stat))
-	w.inode = fmt.Sprint(stat.Ino)
+func (w *worker) prepare(fd int) (err error) {
+	if w.inode, err = inodeOf(fd); err == nil {
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
+	}
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)
 	switch {
 	case !w.pick:
@@ -309,15 +260,10 @@ func (w *worker) prepare(fd int) error {
 	return errors.Join(err, canBatch(fd))
 }
 
-func (w *worker) attach(program []unix.SockFilter) (err error) {
-	closed := w.raw.Control(func(fd uintptr) { err = attach(int(fd), program) })
-	return errors.Join(closed, err)
-}
-
 // hide has a socket match no message, as if bound to an interface that does not exist. The kernel takes a socket that closes from its group
 // before it takes it from where it looks sockets up, and gives it what comes between. Before Linux 5.7 this needs privileges.
-func hide(fd uintptr) {
-	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, math.MaxInt32)
+func hide(fd int) error {
+	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, math.MaxInt32)
 }
 
 // run answers messages until the socket's deadline, and then those that are left.
@@ -337,7 +283,7 @@ func (w *worker) run() {
 
 // user is the server that a worker uses, with its own Answerer.
 type user struct {
-	*serving
+	*Serving
 	answerer Answerer
 }
 
@@ -345,28 +291,28 @@ type user struct {
 func (w *worker) answer(b *batch, use *user, write func(uintptr) bool) {
 	now := w.of.use()
 	defer now.using.RUnlock()
-	if now != use.serving {
+	if now != use.Serving {
 		*use = user{now, now.Answerer()}
 	}
 	b.pending = b.out[:0]
 	for i := range b.n {
 		message, from := b.message(i), b.from(i)
+		var local []byte
+		if w.pick {
+			local, _ = b.controls(i)
+		}
 		if b.query.Parse(message) && b.in[i].Flags&unix.MSG_TRUNC == 0 {
 			if n := use.answerer.Answer(&b.query, from.Addr(), b.replies[i][:]); n > 0 {
-				b.addReply(i, n, w.pick)
+				b.addReply(i, n, local)
 				continue
 			}
 		} else {
 			use.answerer.Unread()
 		}
-		n := 0
-		if w.pick {
-			n = localFrom(&b.local[i], b.control(i))
-		}
-		use.pass(message, from, w.conn, b.local[i][:n])
+		use.pass(message, from, w.conn, local)
 	}
 	if b.n > 0 {
-		if n, ok := lost(b.control(b.n - 1)); ok && n != w.lost {
+		if _, n := b.controls(b.n - 1); n != 0 && n != w.lost {
 			use.Lost(n - w.lost)
 			w.lost = n
 		}

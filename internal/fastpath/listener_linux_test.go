@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/miekg/dns"
 	"golang.org/x/sys/unix"
@@ -50,18 +51,17 @@ func answers(rcode int) dns.Handler {
 }
 
 // serveOwn serves on sockets at an address, as CoreDNS, until the test ends.
-func serveOwn(t testing.TB, addr string, n int) netip.AddrPort {
+func serveOwn(t testing.TB, addr string, n int) (at netip.AddrPort, conns []*net.UDPConn) {
 	t.Helper()
-	at := netip.MustParseAddrPort(addr)
 	for range n {
-		conn := bind(t, at.String())
-		at = conn.LocalAddr().(*net.UDPAddr).AddrPort()
+		conn := bind(t, addr)
+		conns, addr = append(conns, conn), conn.LocalAddr().String()
 		s := &dns.Server{PacketConn: conn, Handler: answers(byServer), MsgAcceptFunc: func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept }}
 		ended := make(chan error, 1)
 		go func() { ended <- s.ActivateAndServe() }()
 		t.Cleanup(func() { _ = conn.Close(); <-ended })
 	}
-	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+	return addrOf(conns[0]), conns
 }
 
 // echo answers queries of type A.
@@ -143,10 +143,10 @@ func TestListener(t *testing.T) {
 		sockets      int
 	}{{"127.0.0.1:0", "127.0.0.1", 1}, {"127.0.0.1:0", "127.0.0.1", 3}, {"[::1]:0", "::1", 1}, {"[::]:0", "::1", 2}, {"[::]:0", "127.0.0.7", 1}, {"0.0.0.0:0", "127.0.0.7", 1}} {
 		t.Run(c.bound+" "+c.asked, func(t *testing.T) {
-			at := serveOwn(t, c.bound, c.sockets)
+			at, conns := serveOwn(t, c.bound, c.sockets)
 			to := netip.AddrPortFrom(netip.MustParseAddr(c.asked), at.Port())
 			s, said := fastServer()
-			Serve(at, s)
+			first := Serve(conns, s)
 			for range 20 {
 				for _, k := range kinds {
 					if by := whoAnswers(t, to, k.change); by != k.by {
@@ -154,12 +154,12 @@ func TestListener(t *testing.T) {
 					}
 				}
 			}
-			next, _ := fastServer()
-			Serve(at, next)
-			if Release(at, s); whoAnswers(t, to, nil) != byFast {
+			s, _ = fastServer()
+			second := Serve(conns, s)
+			if first.Release(); whoAnswers(t, to, nil) != byFast {
 				t.Error("another server has taken over, and the first one ends it")
 			}
-			Release(at, next)
+			second.Release()
 			for _, k := range kinds {
 				if by := whoAnswers(t, to, k.change); by != byServer {
 					t.Errorf("after the end %s is answered by %s", k.name, dns.RcodeToString[by])
@@ -172,12 +172,38 @@ func TestListener(t *testing.T) {
 	}
 }
 
+// TestAnySocket: slots of a group move when a socket closes, so each socket may get each message: those of the fast path pass on what is no
+// plain query, too.
+func TestAnySocket(t *testing.T) {
+	at, conns := serveOwn(t, "127.0.0.1:0", 1)
+	s, _ := fastServer()
+	serving := Serve(conns, s)
+	t.Cleanup(serving.Release)
+	if err := detach(serving.of.held); err != nil { // the kernel chooses
+		t.Fatal(err)
+	}
+	for _, k := range kinds {
+		if k.name == "two questions" { // refused by any server before it asks the handler
+			continue
+		}
+		seen := make(map[int]bool)
+		for range 1000 {
+			if seen[whoAnswers(t, at, k.change)] = true; len(seen) == 2 {
+				break
+			}
+		}
+		if ours := k.by == byFast; !seen[byServer] || seen[byFast] != ours || seen[byPassed] == ours {
+			t.Errorf("%s is answered by rcodes %v", k.name, seen)
+		}
+	}
+}
+
 // TestNothingIsLost: servers that take over from each other, and the end and the beginning of the fast path, lose no query. The kernel gives
 // sockets that close what it should not (hide): about one query in four hundred ends without that.
 func TestNothingIsLost(t *testing.T) {
 	for _, bound := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"} {
 		t.Run(bound, func(t *testing.T) {
-			at := serveOwn(t, bound, 2)
+			at, conns := serveOwn(t, bound, 2)
 			done := askOn(t, at)
 			more := func(n *atomic.Int64) {
 				for before := n.Load(); n.Load() < before+50 && !t.Failed(); {
@@ -185,14 +211,14 @@ func TestNothingIsLost(t *testing.T) {
 				}
 			}
 			for range 20 {
-				first, _ := fastServer()
-				Serve(at, first)
+				s, _ := fastServer()
+				first := Serve(conns, s)
 				more(&fast)
-				second, _ := fastServer()
-				Serve(at, second)
-				Release(at, first) // nothing: second has taken over
+				s, _ = fastServer()
+				second := Serve(conns, s)
+				first.Release() // second has taken over
 				more(&fast)
-				Release(at, second)
+				second.Release()
 				more(&asked)
 			}
 			done()
@@ -241,14 +267,13 @@ func (h *held) Answer(q *Query, from netip.Addr, out []byte) int {
 
 // TestLost: what the kernel drops while no worker reads is counted: of all that was sent, the rest is answered.
 func TestLost(t *testing.T) {
-	at := serveOwn(t, "127.0.0.1:0", 1)
+	at, conns := serveOwn(t, "127.0.0.1:0", 1)
 	s, _ := fastServer()
 	var answered, lost atomic.Int64
 	until := make(chan struct{})
 	s.Answerer = func() Answerer { return &held{until: until, answered: &answered} }
 	s.Lost = func(n uint32) { lost.Add(int64(n)) }
-	Serve(at, s)
-	t.Cleanup(func() { Release(at, s) })
+	t.Cleanup(Serve(conns, s).Release)
 	conn, err := net.Dial("udp", at.String())
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +304,7 @@ func TestLost(t *testing.T) {
 // TestTooFewDescriptors: where no socket can be opened, CoreDNS's sockets get everything, one line says so, and the fast path begins when it can.
 func TestTooFewDescriptors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // two sockets are wanted
-	at := serveOwn(t, "127.0.0.1:0", 2)
+	at, conns := serveOwn(t, "127.0.0.1:0", 2)
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
@@ -287,7 +312,7 @@ func TestTooFewDescriptors(t *testing.T) {
 	s, said := fastServer()
 	few := limit
 	few.Cur = 0
-	for free := 0; free < 1; few.Cur++ { // enough to read /proc, and for one socket
+	for free := 0; free < 2; few.Cur++ { // a copy of CoreDNS's socket, and one of two; before that, /proc
 		if _, err := unix.FcntlInt(uintptr(few.Cur), unix.F_GETFD, 0); err != nil {
 			free++
 		}
@@ -295,12 +320,12 @@ func TestTooFewDescriptors(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
 		t.Fatal(err)
 	}
-	Serve(at, s)
+	serving := Serve(conns, s)
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { Release(at, s) })
-	if text := said(); !strings.HasPrefix(text, "fast-udp: off at "+at.String()) || !strings.Contains(text, "too many open files") || strings.Contains(text, "\n") {
+	t.Cleanup(serving.Release)
+	if text := said(); text != "fast-udp: off at "+at.String()+": open a socket: listen udp "+at.String()+": socket: too many open files" {
 		t.Errorf("said %q", text)
 	}
 	for range 240 {
@@ -310,6 +335,66 @@ func TestTooFewDescriptors(t *testing.T) {
 		time.Sleep(lookAgain / 4)
 	}
 	t.Error("it never begins")
+}
+
+// isOff checks that the fast path is off at CoreDNS's sockets: one line says why, and they get everything.
+func isOff(t *testing.T, at netip.AddrPort, conns []*net.UDPConn, why string) {
+	t.Helper()
+	s, said := fastServer()
+	serving := Serve(conns, s)
+	for range 2 { // it tries again
+		serving.of.watch()
+		for _, k := range kinds {
+			if by := whoAnswers(t, at, k.change); by != byServer {
+				t.Errorf("%s is answered by %s", k.name, dns.RcodeToString[by])
+			}
+		}
+	}
+	serving.Release()
+	if text, want := said(), "fast-udp: off at "+at.String()+": "+why; text != want {
+		t.Errorf("said %q, want %q", text, want)
+	}
+}
+
+// TestNoFilter: the kernel refuses the filter.
+func TestNoFilter(t *testing.T) {
+	at, conns := serveOwn(t, "127.0.0.1:0", 1)
+	if err := with(conns[0], func(fd int) error { return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_LOCK_FILTER, 1) }); err != nil {
+		t.Fatal(err)
+	}
+	isOff(t, at, conns, "attach a filter: operation not permitted")
+}
+
+// sandbox is set in the process that TestSandbox starts.
+const sandbox = "FASTPATH_TEST_SANDBOX"
+
+// TestSandbox: a sandbox refuses sendmmsg.
+func TestSandbox(t *testing.T) {
+	if os.Getenv(sandbox) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSandbox$")
+		cmd.Env = append(os.Environ(), sandbox+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	program := []unix.SockFilter{ // of seccomp(2): it sees the number of a call at offset 0
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_SENDMMSG, Jf: 1},
+		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW},
+	}
+	runtime.LockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})))
+	if err != 0 {
+		t.Skip("no seccomp here:", err)
+	}
+	at, conns := serveOwn(t, "127.0.0.1:0", 1)
+	isOff(t, at, conns, "open a socket: listen udp "+at.String()+": sendmmsg: operation not permitted")
 }
 
 // other is set in the process that TestOtherProcess starts: the address to bind.
@@ -333,7 +418,8 @@ func serveOther(addr string) int {
 	ended := make(chan error, 1)
 	go func() { ended <- s.ActivateAndServe() }()
 	_, _ = os.Stdin.Read(make([]byte, 1))
-	Leave(netip.MustParseAddrPort(addr))
+	own := conn.(*net.UDPConn)
+	(&Serving{of: &listener{addr: addrOf(own), conns: []*net.UDPConn{own}}}).Leave()
 	if s.Shutdown() != nil || <-ended != nil {
 		return 1
 	}
@@ -346,10 +432,9 @@ func TestOtherProcess(t *testing.T) {
 	for _, bound := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
 		t.Run(bound, func(t *testing.T) {
 			t.Parallel()
-			at := serveOwn(t, bound, 1)
+			at, conns := serveOwn(t, bound, 1)
 			s, said := fastServer()
-			Serve(at, s)
-			t.Cleanup(func() { Release(at, s) })
+			t.Cleanup(Serve(conns, s).Release)
 			await := func(by int, lines string) {
 				t.Helper()
 				for range 240 {

@@ -2,18 +2,22 @@
 
 package fastpath
 
-import "net/netip"
+import "net"
+
+// Serving is a server that would answer.
+type Serving struct{}
 
 // Serve says that the fast path needs Linux: CoreDNS's sockets get everything.
-func Serve(addr netip.AddrPort, s *Server) {
-	s.Say("fast-udp: off at " + addr.String() + ": it needs Linux")
+func Serve(conns []*net.UDPConn, s *Server) *Serving {
+	s.Say("fast-udp: off at " + conns[0].LocalAddr().String() + ": it needs Linux")
+	return nil
 }
 
+// Release ends Serve.
+func (*Serving) Release() {}
+
 // Prepare does nothing.
-func Prepare() {}
+func Prepare(*net.UDPConn) {}
 
 // Leave does nothing.
-func Leave(netip.AddrPort) {}
-
-// Release ends Serve.
-func Release(netip.AddrPort, *Server) {}
+func (*Serving) Leave() {}

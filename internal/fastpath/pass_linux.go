@@ -30,7 +30,7 @@ type datagram struct {
 type sender struct {
 	net.UDPAddr
 	conn  *net.UDPConn
-	local []byte // the control message of localFrom
+	local []byte // the control message of controls
 }
 
 // maxQueued bounds the messages that wait for the dns.Server. When it is full, workers wait, and the kernel drops what comes meanwhile.

@@ -3,19 +3,33 @@ package fastpath
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // socketsAt returns the inodes of the UDP sockets that are bound to exactly an address, of any process in this network namespace, in order,
-// each once. While others come and go, it may miss some.
+// each once.
 func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
+	const readings = 10 // while sockets come and go, one may miss some
+	for range readings {
+		again, err := readSocketsAt(addr)
+		if err != nil || inodes != nil && slices.Equal(again, inodes) {
+			return again, err
+		}
+		inodes = again
+	}
+	return nil, errors.New("the list of sockets changes all the time")
+}
+
+func readSocketsAt(addr netip.AddrPort) (inodes []string, err error) {
 	name := "/proc/net/udp"
 	if addr.Addr().Is6() {
 		name = "/proc/net/udp6"
@@ -39,18 +53,6 @@ func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
 	return slices.Compact(inodes), nil
 }
 
-// ownAt returns the inodes of this process's UDP sockets with SO_REUSEPORT at an address, in order.
-func ownAt(addr netip.AddrPort) (inodes []string, err error) {
-	own, err := ownSockets()
-	for _, s := range own {
-		if at, ok := boundTo(s.fd); ok && at == netip.AddrPortFrom(addr.Addr().WithZone(""), addr.Port()) {
-			inodes = append(inodes, s.inode)
-		}
-	}
-	slices.Sort(inodes)
-	return slices.Compact(inodes), err
-}
-
 // written returns an address as /proc/net/udp has it: words in the machine's order of octets, and the port.
 func written(addr netip.AddrPort) string {
 	var b strings.Builder
@@ -61,82 +63,61 @@ func written(addr netip.AddrPort) string {
 	return b.String()
 }
 
-// ownSocket is a descriptor of this process for a socket, which may have several.
-type ownSocket struct {
-	inode string
-	fd    int
+// inodeOf returns the inode of a socket, as in /proc/net/udp.
+func inodeOf(fd int) (string, error) {
+	var stat unix.Stat_t
+	err := unix.Fstat(fd, &stat)
+	return fmt.Sprint(stat.Ino), err
 }
 
-// ownSockets returns the descriptors of this process for sockets. Some may be closed meanwhile.
-func ownSockets() (own []ownSocket, err error) {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		inode, is := strings.CutPrefix(to, "socket:[")
-		if fd, bad := strconv.Atoi(e.Name()); err == nil && bad == nil && is {
-			own = append(own, ownSocket{strings.TrimSuffix(inode, "]"), fd})
-		}
-	}
-	return own, nil
+// addrOf returns the address that a socket is bound to.
+func addrOf(conn *net.UDPConn) netip.AddrPort {
+	at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 }
 
-// borrow calls do with a copy of a descriptor of a socket of this process, which others may close meanwhile.
-func borrow(inode string, do func(fd int) error) error {
-	own, err := ownSockets()
+// with calls do with a socket's descriptor, which stays open meanwhile. It returns an error if the socket is closed.
+func with(conn *net.UDPConn, do func(fd int) error) error {
+	raw, err := conn.SyscallConn()
 	if err != nil {
 		return err
 	}
-	for _, s := range own {
-		if s.inode != inode {
-			continue
-		}
-		fd, err := unix.FcntlInt(uintptr(s.fd), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			continue
-		}
-		defer unix.Close(fd)
-		var stat unix.Stat_t
-		if err := unix.Fstat(fd, &stat); err == nil && strconv.FormatUint(stat.Ino, 10) == inode {
-			return do(fd)
-		}
-	}
-	return fmt.Errorf("socket %s is closed", inode)
+	return errors.Join(raw.Control(func(fd uintptr) { err = do(int(fd)) }), err)
 }
 
-// Prepare bounds reads that block on the UDP sockets of this process with SO_REUSEPORT. A reload of CoreDNS hands sockets on with
-// net.FilePacketConn, and that lets reads block for a moment. A read that begins then gets nothing while the fast path gets everything: it
-// would hold up the reload, and its message be lost. It is to be called before a reload has the fast path answer.
-func Prepare() {
+// Prepare bounds reads that block on a socket of CoreDNS. A reload hands sockets on with net.FilePacketConn, and that lets reads block for a
+// moment. A read that begins then gets nothing while the fast path gets everything: it would hold up the reload, and its message be lost. It
+// is to be called before a reload has the fast path answer.
+func Prepare(conn *net.UDPConn) {
 	timeout := unix.NsecToTimeval(int64(settle))
-	own, _ := ownSockets() // Serve says what is wrong with /proc
-	for _, s := range own {
-		if _, ok := boundTo(s.fd); ok {
-			_ = unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout)
-		}
-	}
+	_ = with(conn, func(fd int) error { return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout) })
 }
 
-// boundTo returns the address, without a zone, of a UDP socket with SO_REUSEPORT.
-func boundTo(fd int) (at netip.AddrPort, ok bool) {
-	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
-	if err != nil || kind != unix.SOCK_DGRAM {
-		return at, false
+// Leave has other processes that are bound to the address, if any, get all that comes to it from now on. It is for a process that ends, after
+// Release: CoreDNS stops reading first, and what its sockets have got by then is lost. They are connected to a port where nobody is, so no
+// message matches them, and may still send replies.
+func (s *Serving) Leave() {
+	l := s.of
+	if all, err := socketsAt(l.addr); err != nil || len(all) <= len(l.conns) {
+		return
 	}
-	if shared, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT); err != nil || shared == 0 {
-		return at, false
+	for _, conn := range l.conns {
+		_ = with(conn, func(fd int) error { return unix.Connect(fd, nobodyAt(l.addr.Addr())) })
 	}
-	name, err := unix.Getsockname(fd)
-	if err != nil {
-		return at, false
+	time.Sleep(settle) // CoreDNS reads what they have got
+}
+
+// nobodyAt returns an address to connect a socket to that is bound to addr.
+func nobodyAt(addr netip.Addr) unix.Sockaddr {
+	const discard = 9
+	if addr.Is4() {
+		if addr.IsUnspecified() {
+			return &unix.SockaddrInet4{Port: discard, Addr: [4]byte{127, 0, 0, 1}}
+		}
+		return &unix.SockaddrInet4{Port: discard, Addr: addr.As4()}
 	}
-	switch name := name.(type) {
-	case *unix.SockaddrInet4:
-		return netip.AddrPortFrom(netip.AddrFrom4(name.Addr), uint16(name.Port)), true
-	case *unix.SockaddrInet6:
-		return netip.AddrPortFrom(netip.AddrFrom16(name.Addr), uint16(name.Port)), true
+	if addr.IsUnspecified() {
+		addr = netip.IPv6Loopback()
 	}
-	return at, false
+	return &unix.SockaddrInet6{Port: discard, Addr: addr.As16()}
 }
