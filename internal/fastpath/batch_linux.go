@@ -72,18 +72,17 @@ func canBatch(fd int) error {
 // The calls of read and write do not block, so the runtime is not told of them: it would hand the processor to another thread while a
 // call takes long, which costs as much as the call.
 
-// read reads messages, and reports whether that ended: false if there are none yet. b.n is their number, 0 at an error of the socket.
+// read reads messages, and reports whether that ended: false if there are none yet. b.n is their number, 0 at an error.
 func (b *batch) read(fd uintptr) bool {
 	for i := range batchSize {
 		b.in[i].Namelen = unix.SizeofSockaddrInet6
 		b.in[i].SetControllen(controlSize)
 	}
 	n, _, err := unix.RawSyscall6(unix.SYS_RECVMMSG, fd, uintptr(unsafe.Pointer(&b.in[0])), batchSize, unix.MSG_DONTWAIT, 0, 0)
-	if b.n = int(n); err == 0 {
-		return true
+	if b.n = int(n); err != 0 {
+		b.n = 0
 	}
-	b.n = 0
-	return err != unix.EAGAIN && err != unix.EINTR
+	return err != unix.EAGAIN
 }
 
 // write writes the pending replies, and reports whether that ended: false if the socket takes no more yet. A reply that cannot be sent is

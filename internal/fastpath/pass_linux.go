@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"sync"
 	"time"
 	"unsafe"
 
@@ -15,9 +14,9 @@ import (
 type passer struct {
 	addr   netip.AddrPort
 	server *dns.Server
-	queue  chan datagram
+	passed chan datagram
+	began  time.Time
 	done   chan struct{} // closed to end reading
-	end    sync.Once
 }
 
 // datagram is a message with its sender.
@@ -33,11 +32,8 @@ type sender struct {
 	local []byte // the control message of controls
 }
 
-// maxQueued bounds the messages that wait for the dns.Server. When it is full, workers wait, and the kernel drops what comes meanwhile.
-const maxQueued = 1024
-
 func newPasser(s *Server, addr netip.AddrPort) *passer {
-	p := &passer{addr: addr, queue: make(chan datagram, maxQueued), done: make(chan struct{})}
+	p := &passer{addr: addr, passed: make(chan datagram), began: time.Now(), done: make(chan struct{})}
 	p.server = &dns.Server{PacketConn: p, Net: "udp", Handler: s.Handler, TsigSecret: s.Secrets, MsgAcceptFunc: accept}
 	started := make(chan struct{})
 	p.server.NotifyStartedFunc = func() { close(started) }
@@ -55,27 +51,17 @@ func accept(h dns.Header) dns.MsgAcceptAction {
 	return action
 }
 
-// pass has a message answered. It copies the message.
+// pass has a message answered. It copies the message, and waits until the dns.Server takes it.
 func (p *passer) pass(message []byte, from netip.AddrPort, conn *net.UDPConn, local []byte) {
 	d := datagram{append([]byte(nil), message...), &sender{UDPAddr: *net.UDPAddrFromAddrPort(from), conn: conn}}
 	if len(local) > 0 {
 		d.from.local = append([]byte(nil), local...)
 	}
-	select {
-	case p.queue <- d:
-	case <-p.done:
-	}
+	p.passed <- d
 }
 
-// shutdown waits until all that was passed on has been answered, or for a time.
+// shutdown waits until all that was passed on has been answered, or for a time. No worker may use the passer any more.
 func (p *passer) shutdown() {
-	for len(p.queue) > 0 {
-		select {
-		case <-p.done:
-			return
-		case <-time.After(time.Millisecond):
-		}
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	_ = p.server.ShutdownContext(ctx)
@@ -87,7 +73,7 @@ const grace = 5 * time.Second
 // ReadFrom and the methods below implement net.PacketConn.
 func (p *passer) ReadFrom(to []byte) (int, net.Addr, error) {
 	select {
-	case d := <-p.queue:
+	case d := <-p.passed:
 		return copy(to, d.message), &d.from.UDPAddr, nil
 	case <-p.done:
 		return 0, nil, net.ErrClosed
@@ -100,19 +86,15 @@ func (p *passer) WriteTo(message []byte, addr net.Addr) (int, error) {
 	return n, err
 }
 
-func (p *passer) Close() error {
-	p.end.Do(func() { close(p.done) })
-	return nil
-}
-
 func (p *passer) LocalAddr() net.Addr              { return net.UDPAddrFromAddrPort(p.addr) }
+func (p *passer) Close() error                     { return nil }
 func (p *passer) SetDeadline(time.Time) error      { return nil }
 func (p *passer) SetWriteDeadline(time.Time) error { return nil }
 
-// SetReadDeadline ends reading: a dns.Server calls it to shut down.
+// SetReadDeadline ends reading at a time long ago, which a dns.Server sets once, to shut down. Its other deadlines do not count.
 func (p *passer) SetReadDeadline(t time.Time) error {
-	if !t.IsZero() && t.Before(time.Now()) {
-		return p.Close()
+	if t.Before(p.began) {
+		close(p.done)
 	}
 	return nil
 }

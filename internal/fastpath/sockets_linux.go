@@ -1,7 +1,6 @@
 package fastpath
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,19 +33,16 @@ func readSocketsAt(addr netip.AddrPort) (inodes []string, err error) {
 	if addr.Addr().Is6() {
 		name = "/proc/net/udp6"
 	}
-	file, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	local := written(addr)
-	for lines := bufio.NewScanner(file); lines.Scan(); {
+	for line := range strings.Lines(string(text)) {
 		// "sl: local_address remote_address st tx:rx tr:when retrnsmt uid timeout inode": proc(5)
 		const localField, inodeField = 1, 9
-		if line := lines.Text(); strings.Contains(line, local) {
-			if f := strings.Fields(line); len(f) > inodeField && f[localField] == local {
-				inodes = append(inodes, f[inodeField])
-			}
+		if f := strings.Fields(line); len(f) > inodeField && f[localField] == local {
+			inodes = append(inodes, f[inodeField])
 		}
 	}
 	slices.Sort(inodes)
