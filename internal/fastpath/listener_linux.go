@@ -93,11 +93,12 @@ func Serve(conns []*net.UDPConn, s *Server) *Serving {
 	return serving
 }
 
-// Release ends Serve. Where another server has taken over, it waits for what was passed on to this one; else the sockets are closed.
+// Release ends Serve. Where another server has taken over, it waits for what was passed on to this one; else the sockets are closed. It may be
+// called again.
 func (s *Serving) Release() {
 	listeners.Lock()
 	defer listeners.Unlock()
-	if l := s.of; l.now.Load() == s {
+	if l := s.of; listeners.all[l.addr] == l && l.now.Load() == s {
 		delete(listeners.all, l.addr)
 		l.close()
 		_ = unix.Close(l.held)
