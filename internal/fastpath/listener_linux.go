@@ -168,7 +168,8 @@ func (l *listener) open() error {
 			return fmt.Errorf("copy a descriptor: %w", err)
 		}
 	}
-	if err := attach(l.held, filter(len(others), 0)); err != nil {
+	l.group = len(others)
+	if err := attach(l.held, filter(l.group, 0)); err != nil {
 		return fmt.Errorf("attach a filter: %w", err)
 	}
 	n, all := runtime.GOMAXPROCS(0), others
@@ -181,18 +182,18 @@ func (l *listener) open() error {
 		l.own[w.inode] = true
 		l.workers, all = append(l.workers, w), append(all, w.inode)
 	}
-	if err := attach(l.held, filter(len(others), n)); err != nil {
+	if err := attach(l.held, filter(l.group, n)); err != nil {
 		l.close()
 		return fmt.Errorf("attach a filter: %w", err)
 	}
 	slices.Sort(all)
-	l.seen, l.group = all, len(others)
+	l.seen = all
 	return nil
 }
 
 // close has CoreDNS's sockets get everything, answers what the own ones have still got, and closes them.
 func (l *listener) close() {
-	if l.seen != nil && len(l.workers) > 0 {
+	if len(l.workers) > 0 {
 		_ = attach(l.held, filter(l.group, 0))
 	}
 	for _, w := range l.workers {

@@ -38,12 +38,19 @@ func queries(t testing.TB) (all [][]byte) {
 	return all
 }
 
-// TestParse: what is read is as the library reads it, and so much is read.
+// TestParse: what is read is as the library reads it, also with any octet changed, and so much is read.
 func TestParse(t *testing.T) {
 	read := 0
 	for _, msg := range queries(t) {
 		if check(t, msg) {
 			read++
+		}
+		for i, is := range msg {
+			for _, octet := range []byte{0, 1, is - 1, is + 1, 0xff} {
+				msg[i] = octet
+				check(t, msg)
+			}
+			msg[i] = is
 		}
 	}
 	if want := 5 * 3 * 4; read != want {
