@@ -35,18 +35,18 @@ type fastServers struct {
 	released bool
 }
 
-// beside starts serve for each server for UDP, unless another plugin wants to see what that writes. It does not wait: CoreDNS cannot stop a
-// server that it is starting.
+// beside starts serve for each server for UDP, unless another plugin decorates its writer. It does not wait: CoreDNS cannot stop a server that it
+// is starting.
 func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 	if cfg.UDPDecorateWriterFunc != nil {
-		log.Info("fast-udp: off: another plugin decorates the writers of UDP")
+		log.Info("fast-udp: off: another plugin, such as shed, decorates the writers of UDP")
 		return
 	}
 	var own uintptr // the same for all blocks
 	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
 		for cfg := range configsOf(s) {
 			if d := cfg.UDPDecorateWriterFunc; d != nil && reflect.ValueOf(d).Pointer() != own {
-				log.Infof("fast-udp: off at %s: a plugin of another block decorates the writers of UDP", s.Addr)
+				log.Infof("fast-udp: off at %s: a plugin of another block, such as shed, decorates the writers of UDP", s.Addr)
 				return d(s)
 			}
 		}
@@ -66,8 +66,11 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 		return
 	}
 	routes, why := routesOf(s)
-	conns := f.besides(s)
-	if len(conns) == 0 && why == "" {
+	conns, first := f.besides(s)
+	switch {
+	case len(conns) > 0 && !first:
+		return
+	case len(conns) == 0 && why == "":
 		why = "its socket is not found"
 	}
 	if why != "" {
@@ -86,20 +89,20 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 	}))
 }
 
-// besides returns the sockets for UDP at a server's address: its own, and others with the plugin multisocket.
-func (f *fastServers) besides(s *dnsserver.Server) (conns []*net.UDPConn) {
-	at := ""
-	for of, conn := range socketsOf(f.of) {
-		if of == reflect.ValueOf(s).Pointer() {
-			at = conn.LocalAddr().String()
+// besides returns the sockets for UDP at a server's address, and whether the first one is its own: the plugin multisocket makes more servers.
+func (f *fastServers) besides(s *dnsserver.Server) (conns []*net.UDPConn, first bool) {
+	var its *net.UDPConn
+	for server, conn := range socketsOf(f.of) {
+		if server == reflect.ValueOf(s).Pointer() {
+			its = conn
 		}
 	}
 	for _, conn := range socketsOf(f.of) {
-		if conn.LocalAddr().String() == at {
+		if its != nil && conn.LocalAddr().String() == its.LocalAddr().String() {
 			conns = append(conns, conn)
 		}
 	}
-	return conns
+	return conns, len(conns) > 0 && conns[0] == its
 }
 
 // socketsOf yields an instance's servers with their sockets for UDP; none if CoreDNS keeps them elsewhere. They are read from fields that are
@@ -141,7 +144,8 @@ func (f *fastServers) leave() error {
 // fastRoutes are the zones of a server's blocks, as it chooses among them.
 type fastRoutes struct {
 	server string
-	// blocks has all zones, in lower case; nil for those that the fast path does not answer for.
+	// blocks has all zones, in lower case; nil for those that the fast path does not answer for. Zones that prometheus counts for apart are
+	// among them.
 	blocks map[string]*fastBlock
 }
 
@@ -246,6 +250,9 @@ func slowed(cfg *dnsserver.Config, blocks int) string {
 	if blocks > 1 || len(cfg.FilterFuncs) > 0 {
 		return "the plugin view"
 	}
+	if len(cfg.Handlers()) != len(cfg.Plugin) {
+		return "a plugin that CoreDNS does not list"
+	}
 	for _, h := range cfg.Handlers() {
 		before := slices.Index(dnsserver.Directives, h.Name()) < slices.Index(dnsserver.Directives, pluginName)
 		if before && !slices.Contains(besideFast, h.Name()) || h.Name() == "metadata" {
@@ -258,11 +265,24 @@ func slowed(cfg *dnsserver.Config, blocks int) string {
 	return ""
 }
 
-// requires reports whether the plugin tsig may refuse a query that is not signed.
+// requires reports whether the plugin tsig may refuse a plain query that is not signed: no transfer, and no update.
 func requires(tsig any) bool {
-	v := reflect.ValueOf(tsig).Elem()
-	types, all := v.FieldByName("types"), v.FieldByName("allTypes")
-	return types.Kind() != reflect.Map || all.Kind() != reflect.Bool || types.Len() > 0 || all.Bool()
+	v := reflect.Indirect(reflect.ValueOf(tsig))
+	types, opcodes, allTypes, allOpcodes := v.FieldByName("types"), v.FieldByName("opcodes"), v.FieldByName("allTypes"), v.FieldByName("allOpcodes")
+	if types.Kind() != reflect.Map || opcodes.Kind() != reflect.Map || allTypes.Kind() != reflect.Bool || allOpcodes.Kind() != reflect.Bool {
+		return true
+	}
+	for _, t := range types.MapKeys() {
+		if !t.CanUint() || t.Uint() != uint64(dns.TypeAXFR) && t.Uint() != uint64(dns.TypeIXFR) {
+			return true
+		}
+	}
+	for _, o := range opcodes.MapKeys() {
+		if !o.CanInt() || o.Int() == dns.OpcodeQuery {
+			return true
+		}
+	}
+	return allTypes.Bool() || allOpcodes.Bool()
 }
 
 // fastAnswerer answers queries of one worker. It implements fastpath.Answerer, and reuses its memory.

@@ -25,7 +25,7 @@ type fastCounters struct {
 	duration, request, response prometheus.Observer
 }
 
-// report counts a query as the plugin prometheus does: vars.Report. size is the length of the reply without its OPT record.
+// report counts a query as the plugin prometheus does: vars.Report. size is the length of the reply as that plugin sees it.
 func (f *fastAnswerer) report(k *fastBlock, q *fastpath.Query, l *lookup, size int, start time.Time) {
 	key := fastKey{k, l.question.Qtype, uint16(l.answer.Rcode), 1}
 	if key.qtype > dns.TypeANY {

@@ -8,7 +8,7 @@
 //	batch_linux.go     many messages in one system call
 //	listener_linux.go  the sockets of an address: opened, handed on, closed without a lost query
 //	pass_linux.go      a message → what CoreDNS answers
-//	sockets_linux.go   whose sockets are at an address
+//	sockets_linux.go   the sockets at an address, and those of CoreDNS
 package fastpath
 
 import (

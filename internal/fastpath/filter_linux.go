@@ -1,6 +1,10 @@
 package fastpath
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // loadRandom is the offset from which a program loads a random number: SKF_AD_OFF + SKF_AD_RANDOM of linux/filter.h.
 const loadRandom = 0xfffff000 + 56
@@ -41,8 +45,10 @@ func filter(others, fast int) []unix.SockFilter {
 }
 
 // attach makes a program choose the sockets of fd's group.
-func attach(fd int, program []unix.SockFilter) error {
-	return unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+func attach(fd, others, fast int) error {
+	program := filter(others, fast)
+	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
+	return os.NewSyscallError("attach a filter", err)
 }
 
 // detach lets the kernel choose again.

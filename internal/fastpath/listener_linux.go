@@ -17,22 +17,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listeners are those of this process, by address: a group of sockets has one program. The lock guards what is in them, too.
+// listeners are those of this process, by address: a group of sockets has one program. The lock guards what is in them, and own.
 var listeners = struct {
 	sync.Mutex
 	all map[netip.AddrPort]*listener
 }{all: make(map[netip.AddrPort]*listener)}
 
+// own has the inodes of this process's sockets, those that are closed, too.
+var own = make(map[string]bool)
+
 // listener is the sockets at an address.
 type listener struct {
-	addr netip.AddrPort
-	now  atomic.Pointer[Serving]
-
-	conns   []*net.UDPConn  // of CoreDNS
-	held    int             // a descriptor of the first of them; -1 for none
-	own     map[string]bool // inodes of sockets of this process, now or once
-	seen    []string        // inodes of all sockets, as long as nothing changes; nil to try again
-	group   int             // how many sockets the group has before those of workers
+	addr    netip.AddrPort
+	now     atomic.Pointer[Serving]
+	serving []*Serving // until Release
+	conns   []*net.UDPConn
+	held    int      // a descriptor of the first of them, which CoreDNS may close; -1 for none
+	group   int      // how many sockets the group has before those of workers
+	seen    []string // inodes of all sockets, as long as nothing changes; nil to try again
 	workers []*worker
 	said    string
 }
@@ -60,55 +62,48 @@ func (l *listener) use() *Serving {
 // lookAgain is how often the sockets at an address are counted: those of another process turn the fast path off.
 const lookAgain = time.Second
 
-// Serve has a server answer at an address to which sockets of CoreDNS are bound with SO_REUSEPORT, until Release. They are all that it has
-// there, and at least one. The server takes over from the one before without a pause. Why the fast path cannot be used is told by Say, and
-// CoreDNS's sockets get everything then.
+// Serve has a server answer at an address, until Release. conns are all of CoreDNS's sockets there, at least one, bound with SO_REUSEPORT. The
+// server takes over from the one before without a pause. If the fast path cannot be used, Say gets the reason, and CoreDNS's sockets get
+// everything.
 func Serve(conns []*net.UDPConn, s *Server) *Serving {
+	for _, conn := range conns {
+		Prepare(conn) // for the next reload
+	}
 	listeners.Lock()
 	defer listeners.Unlock()
 	addr := addrOf(conns[0])
 	l := listeners.all[addr]
-	begins := l == nil
-	if begins {
-		l = &listener{addr: addr, held: -1, own: make(map[string]bool)}
+	if l == nil {
+		l = &listener{addr: addr, held: -1}
 		listeners.all[addr] = l
-	}
-	for _, conn := range conns {
-		Prepare(conn) // for the next reload
-		_ = with(conn, func(fd int) error {
-			inode, err := inodeOf(fd)
-			l.own[inode] = true
-			return err
-		})
-	}
-	l.conns = conns
-	_ = l.hold() // open tries again
-	serving := &Serving{Server: s, passer: newPasser(s, addr), of: l}
-	if begins {
-		l.now.Store(serving)
 		time.AfterFunc(lookAgain, l.watch)
 	}
-	l.look() // before: what was passed on is answered from the sockets that it came to
+	serving := &Serving{Server: s, passer: newPasser(s, addr), of: l}
+	l.serving, l.conns = append(l.serving, serving), conns
 	l.now.Store(serving)
+	_ = l.hold() // open tries again
+	l.look()
 	return serving
 }
 
-// Release ends Serve. Where another server has taken over, it waits for what was passed on to this one; else the sockets are closed. It may be
-// called again.
+// Release ends Serve. If another server has taken over, it waits for the messages passed on to this one; otherwise it closes the sockets. It may
+// be called twice.
 func (s *Serving) Release() {
 	listeners.Lock()
 	defer listeners.Unlock()
-	if l := s.of; listeners.all[l.addr] == l && l.now.Load() == s {
+	l := s.of
+	if l.now.Load() == s && listeners.all[l.addr] == l {
 		delete(listeners.all, l.addr)
 		l.close()
 		_ = unix.Close(l.held)
 	}
+	l.serving = slices.DeleteFunc(l.serving, func(one *Serving) bool { return one == s })
 	s.using.Lock()
-	defer s.using.Unlock()
+	s.using.Unlock() //lint:ignore SA2001 no worker uses it from now on
 	s.shutdown()
 }
 
-// hold takes a copy of the descriptor of CoreDNS's first socket, in place of the one before: CoreDNS may close its own before us.
+// hold takes a copy of the descriptor of CoreDNS's first socket, in place of the one before.
 func (l *listener) hold() error {
 	return with(l.conns[0], func(fd int) error {
 		held, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
@@ -130,47 +125,45 @@ func (l *listener) watch() {
 	}
 }
 
-// look opens sockets if all others at the address are of this process, and closes them if not, or if those have changed.
+// look opens sockets if only this process is bound to the address. It closes them if another is, too, or if CoreDNS's have changed.
 func (l *listener) look() {
 	all, err := socketsAt(l.addr)
 	if l.seen != nil && (err != nil || slices.Equal(all, l.seen)) {
 		return // almost always
 	}
-	if l.close(); err == nil {
+	l.close()
+	if err == nil {
 		err = l.open()
 	}
 	line := ""
 	if err != nil {
 		line = "fast-udp: off at " + l.addr.String() + ": " + err.Error()
 	}
-	if s := l.now.Load(); line != "" && line != l.said && s.Say != nil {
-		s.Say(line)
+	if line != "" && line != l.said {
+		l.now.Load().Say(line)
 	}
 	l.said = line
 }
 
-// errShared means that another process has a socket at the address.
-var errShared = errors.New("another process is bound to it, too; waiting until it is gone")
-
 // open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has the others get everything,
 // so that a failure loses nothing.
 func (l *listener) open() error {
-	others, err := socketsAt(l.addr)
+	others, err := socketsAt(l.addr) // without those just closed
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(others, func(inode string) bool { return !l.own[inode] }) {
+	if slices.ContainsFunc(others, func(inode string) bool { return !own[inode] }) {
 		l.seen = others
-		return errShared
+		return errors.New("another process is bound to it, too; waiting until it is gone")
 	}
 	if l.held < 0 {
 		if err := l.hold(); err != nil {
-			return fmt.Errorf("copy a descriptor: %w", err)
+			return fmt.Errorf("copy a socket of CoreDNS: %w", err)
 		}
 	}
 	l.group = len(others)
-	if err := attach(l.held, filter(l.group, 0)); err != nil {
-		return fmt.Errorf("attach a filter: %w", err)
+	if err := attach(l.held, l.group, 0); err != nil {
+		return err
 	}
 	n, all := runtime.GOMAXPROCS(0), others
 	for range n {
@@ -179,22 +172,21 @@ func (l *listener) open() error {
 			l.close()
 			return fmt.Errorf("open a socket: %w", err)
 		}
-		l.own[w.inode] = true
 		l.workers, all = append(l.workers, w), append(all, w.inode)
 	}
-	if err := attach(l.held, filter(l.group, n)); err != nil {
+	if err := attach(l.held, l.group, n); err != nil {
 		l.close()
-		return fmt.Errorf("attach a filter: %w", err)
+		return err
 	}
 	slices.Sort(all)
 	l.seen = all
 	return nil
 }
 
-// close has CoreDNS's sockets get everything, answers what the own ones have still got, and closes them.
+// close has CoreDNS's sockets get everything, answers what the workers' have still got, and closes them.
 func (l *listener) close() {
 	if len(l.workers) > 0 {
-		_ = attach(l.held, filter(l.group, 0))
+		_ = attach(l.held, l.group, 0)
 	}
 	for _, w := range l.workers {
 		_ = w.conn.SetReadDeadline(time.Now().Add(settle))
@@ -202,16 +194,20 @@ func (l *listener) close() {
 	for _, w := range l.workers {
 		<-w.done
 	}
-	if s := l.now.Load(); len(l.workers) > 0 { // passed on before the socket goes that the reply leaves from
-		s.shutdown()
-		s.passer = newPasser(s.Server, l.addr)
+	for _, s := range l.serving {
+		if len(l.workers) > 0 { // passed on before the socket goes that the reply leaves from
+			s.shutdown()
+			s.passer = newPasser(s.Server, l.addr)
+		}
 	}
 	for _, w := range l.workers {
 		_ = with(w.conn, hide)
 		_ = w.conn.Close()
 	}
-	_ = detach(l.held)
-	l.workers, l.seen = nil, nil
+	if l.group > 0 {
+		_ = detach(l.held)
+	}
+	l.group, l.workers, l.seen = 0, nil, nil
 }
 
 // settle is how long a message may take from the program to a socket's queue.
@@ -248,9 +244,9 @@ func (l *listener) newWorker() (*worker, error) {
 
 // prepare sets the options of a new socket, and learns its inode.
 func (w *worker) prepare(fd int) (err error) {
-	if w.inode, err = inodeOf(fd); err == nil {
-		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
-	}
+	w.inode, err = inodeOf(fd)
+	own[w.inode] = true
+	err = errors.Join(err, canBatch(fd), unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)
 	switch {
 	case !w.pick:
@@ -259,7 +255,7 @@ func (w *worker) prepare(fd int) (err error) {
 	default:
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1))
 	}
-	return errors.Join(err, canBatch(fd))
+	return err
 }
 
 // hide has a socket match no message, as if bound to an interface that does not exist. The kernel takes a socket that closes from its group
@@ -277,7 +273,7 @@ func (w *worker) run() {
 		w.answer(b, &use, write)
 	}
 	_ = w.raw.Control(func(fd uintptr) {
-		for b.read(fd) && b.n > 0 {
+		for end := time.Now().Add(grace); b.read(fd) && b.n > 0 && time.Now().Before(end); {
 			w.answer(b, &use, write)
 		}
 	})

@@ -1,6 +1,7 @@
 package fastpath
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"net/netip"
@@ -14,26 +15,22 @@ import (
 type passer struct {
 	addr   netip.AddrPort
 	server *dns.Server
-	passed chan datagram
+	passed chan *sender
 	began  time.Time
 	done   chan struct{} // closed to end reading
 }
 
-// datagram is a message with its sender.
-type datagram struct {
-	message []byte
-	from    *sender
-}
-
-// sender is the address that handlers see, and how a reply gets there. The address comes first: WriteTo finds the rest behind it.
+// sender is the address that handlers see, with its message, and how a reply gets there. The address comes first: WriteTo finds the rest
+// behind it.
 type sender struct {
 	net.UDPAddr
-	conn  *net.UDPConn
-	local []byte // the control message of controls
+	message []byte
+	conn    *net.UDPConn
+	local   []byte // the control message of controls
 }
 
 func newPasser(s *Server, addr netip.AddrPort) *passer {
-	p := &passer{addr: addr, passed: make(chan datagram), began: time.Now(), done: make(chan struct{})}
+	p := &passer{addr: addr, passed: make(chan *sender), began: time.Now(), done: make(chan struct{})}
 	p.server = &dns.Server{PacketConn: p, Net: "udp", Handler: s.Handler, TsigSecret: s.Secrets, MsgAcceptFunc: accept}
 	started := make(chan struct{})
 	p.server.NotifyStartedFunc = func() { close(started) }
@@ -53,11 +50,7 @@ func accept(h dns.Header) dns.MsgAcceptAction {
 
 // pass has a message answered. It copies the message, and waits until the dns.Server takes it.
 func (p *passer) pass(message []byte, from netip.AddrPort, conn *net.UDPConn, local []byte) {
-	d := datagram{append([]byte(nil), message...), &sender{UDPAddr: *net.UDPAddrFromAddrPort(from), conn: conn}}
-	if len(local) > 0 {
-		d.from.local = append([]byte(nil), local...)
-	}
-	p.passed <- d
+	p.passed <- &sender{*net.UDPAddrFromAddrPort(from), bytes.Clone(message), conn, bytes.Clone(local)}
 }
 
 // shutdown waits until all that was passed on has been answered, or for a time. No worker may use the passer any more.
@@ -73,8 +66,8 @@ const grace = 5 * time.Second
 // ReadFrom and the methods below implement net.PacketConn.
 func (p *passer) ReadFrom(to []byte) (int, net.Addr, error) {
 	select {
-	case d := <-p.passed:
-		return copy(to, d.message), &d.from.UDPAddr, nil
+	case from := <-p.passed:
+		return copy(to, from.message), &from.UDPAddr, nil
 	case <-p.done:
 		return 0, nil, net.ErrClosed
 	}

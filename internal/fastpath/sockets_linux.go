@@ -41,8 +41,10 @@ func readSocketsAt(addr netip.AddrPort) (inodes []string, err error) {
 	for line := range strings.Lines(string(text)) {
 		// "sl: local_address remote_address st tx:rx tr:when retrnsmt uid timeout inode": proc(5)
 		const localField, inodeField = 1, 9
-		if f := strings.Fields(line); len(f) > inodeField && f[localField] == local {
-			inodes = append(inodes, f[inodeField])
+		if strings.Contains(line, local) {
+			if f := strings.Fields(line); len(f) > inodeField && f[localField] == local {
+				inodes = append(inodes, f[inodeField])
+			}
 		}
 	}
 	slices.Sort(inodes)
@@ -78,42 +80,53 @@ func with(conn *net.UDPConn, do func(fd int) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(raw.Control(func(fd uintptr) { err = do(int(fd)) }), err)
+	closed := raw.Control(func(fd uintptr) { err = do(int(fd)) })
+	return errors.Join(closed, err)
 }
 
-// Prepare bounds reads that block on a socket of CoreDNS. A reload hands sockets on with net.FilePacketConn, and that lets reads block for a
-// moment. A read that begins then gets nothing while the fast path gets everything: it would hold up the reload, and its message be lost. It
-// is to be called before a reload has the fast path answer.
+// Prepare is to be called with each socket of CoreDNS, before a reload has the fast path answer. It bounds reads that block: a reload hands sockets
+// on with net.FilePacketConn, and that lets reads block for a moment. A read that begins then gets nothing while the fast path gets everything: it
+// would hold up the reload, and its message be lost.
 func Prepare(conn *net.UDPConn) {
+	listeners.Lock()
+	defer listeners.Unlock()
 	timeout := unix.NsecToTimeval(int64(settle))
-	_ = with(conn, func(fd int) error { return unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout) })
+	_ = with(conn, func(fd int) error {
+		inode, err := inodeOf(fd)
+		own[inode] = true
+		return errors.Join(err, unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &timeout))
+	})
 }
 
 // Leave has other processes that are bound to the address, if any, get all that comes to it from now on. It is for a process that ends, after
-// Release: CoreDNS stops reading first, and what its sockets have got by then is lost. They are connected to a port where nobody is, so no
-// message matches them, and may still send replies.
+// Release: CoreDNS stops reading first, and what its sockets have got by then is lost.
 func (s *Serving) Leave() {
 	l := s.of
 	if all, err := socketsAt(l.addr); err != nil || len(all) <= len(l.conns) {
 		return
 	}
 	for _, conn := range l.conns {
-		_ = with(conn, func(fd int) error { return unix.Connect(fd, nobodyAt(l.addr.Addr())) })
+		_ = with(conn, l.leave)
 	}
 	time.Sleep(settle) // CoreDNS reads what they have got
 }
 
-// nobodyAt returns an address to connect a socket to that is bound to addr.
-func nobodyAt(addr netip.Addr) unix.Sockaddr {
+// leave has a socket get no more messages: it is connected to a port where nobody is, so none matches it. It may still send replies.
+func (l *listener) leave(fd int) error {
 	const discard = 9
-	if addr.Is4() {
-		if addr.IsUnspecified() {
-			return &unix.SockaddrInet4{Port: discard, Addr: [4]byte{127, 0, 0, 1}}
+	to := l.addr.Addr()
+	if to.Is4() {
+		if to.IsUnspecified() {
+			to = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		}
-		return &unix.SockaddrInet4{Port: discard, Addr: addr.As4()}
+		return unix.Connect(fd, &unix.SockaddrInet4{Port: discard, Addr: to.As4()})
 	}
-	if addr.IsUnspecified() {
-		addr = netip.IPv6Loopback()
+	if to.IsUnspecified() {
+		to = netip.IPv6Loopback()
 	}
-	return &unix.SockaddrInet6{Port: discard, Addr: addr.As16()}
+	at := &unix.SockaddrInet6{Port: discard, Addr: to.As16()}
+	if own, err := unix.Getsockname(fd); err == nil {
+		at.ZoneId = own.(*unix.SockaddrInet6).ZoneId
+	}
+	return unix.Connect(fd, at)
 }

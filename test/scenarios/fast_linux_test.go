@@ -19,6 +19,7 @@ import (
 	_ "github.com/coredns/coredns/plugin/multisocket"
 	_ "github.com/coredns/coredns/plugin/proxyproto"
 	_ "github.com/coredns/coredns/plugin/shed"
+	_ "github.com/coredns/coredns/plugin/tsig"
 	_ "github.com/coredns/coredns/plugin/view"
 	_ "github.com/coredns/coredns/plugin/whoami"
 	"github.com/miekg/dns"
@@ -52,6 +53,9 @@ func TestFastRoutes(t *testing.T) {
 		{"example.com:0 {\nbind 0.0.0.0\ntransfer {\nto *\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\ndnssec {\nkey file " + key + "\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\ndnssec {\nkey file " + key + "\n}\nkuadrant {\n%s\n}\n}", "DNSKEY example.com.", "signed"},
+		{"example.com:0 {\nbind 127.0.0.1\ntsig {\nrequire AXFR IXFR\nrequire_opcode UPDATE NOTIFY\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
+		{"example.com:0 {\nbind 127.0.0.1\ntsig {\nrequire TXT\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
+		{"example.com:0 {\nbind 127.0.0.1\ntsig example.org {\nrequire_opcode QUERY\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\nfast-udp off\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nlog\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
 		{"example.com:0 {\nbind 127.0.0.1\nacl {\nallow\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", ""},
