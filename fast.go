@@ -35,8 +35,8 @@ type fastServers struct {
 	released bool
 }
 
-// beside starts serve for each server for UDP, unless another plugin decorates its writer. It does not wait: CoreDNS cannot stop a server that it
-// is starting.
+// beside starts serve for each server for UDP, unless another plugin decorates its writer. It does not wait: CoreDNS cannot stop a server
+// that it is starting.
 func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 	if cfg.UDPDecorateWriterFunc != nil {
 		log.Info("fast-udp: off: another plugin, such as shed, decorates the writers of UDP")
@@ -89,7 +89,8 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 	}))
 }
 
-// besides returns the sockets for UDP at a server's address, and whether the first one is its own: the plugin multisocket makes more servers.
+// besides returns the sockets for UDP at a server's address, and whether the first one is its own: the plugin multisocket makes more
+// servers.
 func (f *fastServers) besides(s *dnsserver.Server) (conns []*net.UDPConn, first bool) {
 	var its *net.UDPConn
 	for server, conn := range socketsOf(f.of) {
@@ -105,8 +106,8 @@ func (f *fastServers) besides(s *dnsserver.Server) (conns []*net.UDPConn, first 
 	return conns, len(conns) > 0 && conns[0] == its
 }
 
-// socketsOf yields an instance's servers with their sockets for UDP; none if CoreDNS keeps them elsewhere. They are read from fields that are
-// not exported (docs/decisions/0042).
+// socketsOf yields an instance's servers with their sockets for UDP; none if CoreDNS keeps them elsewhere. They are read from fields that
+// are not exported (docs/decisions/0042).
 func socketsOf(inst *caddy.Instance) func(yield func(server uintptr, conn *net.UDPConn) bool) {
 	return func(yield func(uintptr, *net.UDPConn) bool) {
 		for _, l := range inst.Servers() {
@@ -144,8 +145,8 @@ func (f *fastServers) leave() error {
 // fastRoutes are the zones of a server's blocks, as it chooses among them.
 type fastRoutes struct {
 	server string
-	// blocks has all zones, in lower case; nil for those that the fast path does not answer for. Zones that prometheus counts for apart are
-	// among them.
+	// blocks has all zones, in lower case; nil for those that the fast path does not answer for. Zones that prometheus counts for apart
+	// are among them.
 	blocks map[string]*fastBlock
 }
 

@@ -138,8 +138,9 @@ func (b *batch) addReply(i, size int, local []byte) {
 	b.pending = b.out[:n+1]
 }
 
-// controls reads the control messages of the i-th message. local is the one that makes a reply leave from the address that the message came
-// to, nil if that is not told. lost is how many messages the kernel has dropped at the socket since it was opened, 0 if that is not told.
+// controls reads the control messages of the i-th message. local is the one that makes a reply leave from the address that the message
+// came to, nil if that is not told. lost is how many messages the kernel has dropped at the socket since it was opened, 0 if that is not
+// told.
 func (b *batch) controls(i int) (local []byte, lost uint32) {
 	for rest := b.control[i][:b.in[i].Controllen]; len(rest) >= unix.SizeofCmsghdr; {
 		header, data, after, err := unix.ParseOneSocketControlMessage(rest)

@@ -1,5 +1,5 @@
-// Package fastpath answers UDP queries without the detour over one read, one goroutine, one unpacked message and one write for each: it opens
-// sockets beside CoreDNS's, reads and writes many messages with one system call, and has what it does not answer itself answered by
+// Package fastpath answers UDP queries without the detour over one read, one goroutine, one unpacked message and one write for each: it
+// opens sockets beside CoreDNS's, reads and writes many messages with one system call, and has what it does not answer itself answered by
 // CoreDNS. It knows messages and sockets, and no rule: an Answerer has the answers. It needs Linux.
 //
 //	query.go           a message → Query; what is not a plain query is not read
@@ -31,8 +31,8 @@ type Server struct {
 
 // Answerer answers queries.
 type Answerer interface {
-	// Answer puts the reply to a query from a client into out, and returns its length; 0 to leave it to Server.Handler. It keeps nothing of
-	// q and out.
+	// Answer puts the reply to a query from a client into out, and returns its length; 0 to leave it to Server.Handler. It keeps nothing
+	// of q and out.
 	Answer(q *Query, from netip.Addr, out []byte) int
 	// Unread counts a message that is not a plain query.
 	Unread()

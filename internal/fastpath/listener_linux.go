@@ -62,9 +62,9 @@ func (l *listener) use() *Serving {
 // lookAgain is how often the sockets at an address are counted: those of another process turn the fast path off.
 const lookAgain = time.Second
 
-// Serve has a server answer at an address, until Release. conns are all of CoreDNS's sockets there, at least one, bound with SO_REUSEPORT. The
-// server takes over from the one before without a pause. If the fast path cannot be used, Say gets the reason, and CoreDNS's sockets get
-// everything.
+// Serve has a server answer at an address, until Release. conns are all of CoreDNS's sockets there, at least one, bound with SO_REUSEPORT.
+// The server takes over from the one before without a pause. If the fast path cannot be used, Say gets the reason, and CoreDNS's sockets
+// get everything.
 func Serve(conns []*net.UDPConn, s *Server) *Serving {
 	for _, conn := range conns {
 		Prepare(conn) // for the next reload
@@ -86,8 +86,8 @@ func Serve(conns []*net.UDPConn, s *Server) *Serving {
 	return serving
 }
 
-// Release ends Serve. If another server has taken over, it waits for the messages passed on to this one; otherwise it closes the sockets. It may
-// be called twice.
+// Release ends Serve. If another server has taken over, it waits for the messages passed on to this one; otherwise it closes the sockets.
+// It may be called twice.
 func (s *Serving) Release() {
 	listeners.Lock()
 	defer listeners.Unlock()
@@ -145,8 +145,8 @@ func (l *listener) look() {
 	l.said = line
 }
 
-// open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has the others get everything,
-// so that a failure loses nothing.
+// open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has the others get
+// everything, so that a failure loses nothing.
 func (l *listener) open() error {
 	others, err := socketsAt(l.addr) // without those just closed
 	if err != nil {
@@ -258,8 +258,8 @@ func (w *worker) prepare(fd int) (err error) {
 	return err
 }
 
-// hide has a socket match no message, as if bound to an interface that does not exist. The kernel takes a socket that closes from its group
-// before it takes it from where it looks sockets up, and gives it what comes between. Before Linux 5.7 this needs privileges.
+// hide has a socket match no message, as if bound to an interface that does not exist. The kernel takes a socket that closes from its
+// group before it takes it from where it looks sockets up, and gives it what comes between. Before Linux 5.7 this needs privileges.
 func hide(fd int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, math.MaxInt32)
 }

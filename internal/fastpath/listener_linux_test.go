@@ -173,8 +173,8 @@ func TestListener(t *testing.T) {
 	}
 }
 
-// TestAnySocket: slots of a group move when a socket closes, so each socket may get each message: those of the fast path pass on what is no
-// plain query, too.
+// TestAnySocket: slots of a group move when a socket closes, so each socket may get each message: those of the fast path pass on what is
+// no plain query, too.
 func TestAnySocket(t *testing.T) {
 	at, conns := serveOwn(t, "127.0.0.1:0", 1)
 	s, _ := fastServer()
@@ -221,8 +221,8 @@ func TestFewerSockets(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost: servers that take over from each other, and the end and the beginning of the fast path lose no query. The kernel gives
-// sockets that close what it should not: without hide, about one end in four hundred loses one.
+// TestNothingIsLost: servers that take over from each other, and the end and the beginning of the fast path lose no query. The kernel
+// gives sockets that close what it should not: without hide, about one end in four hundred loses one.
 func TestNothingIsLost(t *testing.T) {
 	for _, bound := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0", "[::]:0"} {
 		t.Run(bound, func(t *testing.T) {
@@ -324,7 +324,8 @@ func TestLost(t *testing.T) {
 	t.Errorf("%d sent, %d answered, %d lost", sent, answered.Load(), lost.Load())
 }
 
-// TestTooFewDescriptors: where no socket can be opened, CoreDNS's sockets get everything, one line says so, and the fast path begins when it can.
+// TestTooFewDescriptors: where no socket can be opened, CoreDNS's sockets get everything, one line says so, and the fast path begins when
+// it can.
 func TestTooFewDescriptors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // two sockets are wanted
 	at, conns := serveOwn(t, "127.0.0.1:0", 2)
@@ -449,8 +450,8 @@ func serveOther(addr string) int {
 	return 0
 }
 
-// TestOtherProcess: while another process is bound to the address, the kernel chooses among its sockets and CoreDNS's, and one line says so.
-// It comes and goes, and no query is lost.
+// TestOtherProcess: while another process is bound to the address, the kernel chooses among its sockets and CoreDNS's, and one line says
+// so. It comes and goes, and no query is lost.
 func TestOtherProcess(t *testing.T) {
 	for _, bound := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::]:0"} {
 		t.Run(bound, func(t *testing.T) {

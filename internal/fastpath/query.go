@@ -42,9 +42,9 @@ const (
 	bitCD = 1 << 4
 )
 
-// Parse reads a message. ok is false if it is anything but a plain query, which the server reads then: one question of class IN, of no meta
-// type and not DS, for a name of letters, digits, hyphens, underscores and asterisks, with at most an OPT record of version 0 that holds a
-// client subnet (RFC 7871) and a cookie.
+// Parse reads a message. ok is false if it is anything but a plain query, which the server reads then: one question of class IN, of no
+// meta type and not DS, for a name of letters, digits, hyphens, underscores and asterisks, with at most an OPT record of version 0 that
+// holds a client subnet (RFC 7871) and a cookie.
 func (q *Query) Parse(msg []byte) (ok bool) {
 	if len(msg) < headerSize {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Pack puts a reply into out as dns.Msg.Pack does without compression, and returns it; nil if it does not fit. It allocates nothing, not for
-// a client subnet in the last record either.
+// Pack puts a reply into out as dns.Msg.Pack does without compression, and returns it; nil if it does not fit. It allocates nothing, not
+// for a client subnet in the last record either.
 func Pack(m *dns.Msg, out []byte) []byte {
 	all := m.Extra
 	opt, subnet := subnetOf(all)

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socketsAt returns the inodes of the UDP sockets that are bound to exactly an address, of any process in this network namespace, in order,
-// each once.
+// socketsAt returns the inodes of the UDP sockets that are bound to exactly an address, of any process in this network namespace, in
+// order, each once.
 func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
 	const readings = 10 // while sockets come and go, one may miss some
 	for range readings {
@@ -84,9 +84,9 @@ func with(conn *net.UDPConn, do func(fd int) error) error {
 	return errors.Join(closed, err)
 }
 
-// Prepare is to be called with each socket of CoreDNS, before a reload has the fast path answer. It bounds reads that block: a reload hands sockets
-// on with net.FilePacketConn, and that lets reads block for a moment. A read that begins then gets nothing while the fast path gets everything: it
-// would hold up the reload, and its message be lost.
+// Prepare is to be called with each socket of CoreDNS before a reload has the fast path answer. It bounds reads that block: a reload hands
+// sockets on with net.FilePacketConn, and that lets reads block for a moment. A read that begins then gets nothing while the fast path
+// gets everything: it would hold up the reload, and its message be lost.
 func Prepare(conn *net.UDPConn) {
 	listeners.Lock()
 	defer listeners.Unlock()
@@ -98,35 +98,32 @@ func Prepare(conn *net.UDPConn) {
 	})
 }
 
-// Leave has other processes that are bound to the address, if any, get all that comes to it from now on. It is for a process that ends, after
-// Release: CoreDNS stops reading first, and what its sockets have got by then is lost.
+// Leave has other processes that are bound to the address, if any, get all that comes to it from now on. It is for a process that ends,
+// after Release: CoreDNS stops reading first, and what its sockets have got by then is lost.
 func (s *Serving) Leave() {
 	l := s.of
 	if all, err := socketsAt(l.addr); err != nil || len(all) <= len(l.conns) {
 		return
 	}
 	for _, conn := range l.conns {
-		_ = with(conn, l.leave)
+		_ = with(conn, leave)
 	}
 	time.Sleep(settle) // CoreDNS reads what they have got
 }
 
-// leave has a socket get no more messages: it is connected to a port where nobody is, so none matches it. It may still send replies.
-func (l *listener) leave(fd int) error {
+// leave has a socket get no more messages: it is connected to a port of its own address where nobody is, so none matches it. It may still
+// send replies.
+func leave(fd int) error {
 	const discard = 9
-	to := l.addr.Addr()
-	if to.Is4() {
-		if to.IsUnspecified() {
-			to = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-		}
-		return unix.Connect(fd, &unix.SockaddrInet4{Port: discard, Addr: to.As4()})
+	name, err := unix.Getsockname(fd)
+	switch name := name.(type) {
+	case *unix.SockaddrInet4:
+		name.Port = discard
+	case *unix.SockaddrInet6:
+		name.Port = discard
 	}
-	if to.IsUnspecified() {
-		to = netip.IPv6Loopback()
+	if err == nil {
+		err = unix.Connect(fd, name)
 	}
-	at := &unix.SockaddrInet6{Port: discard, Addr: to.As16()}
-	if own, err := unix.Getsockname(fd); err == nil {
-		at.ZoneId = own.(*unix.SockaddrInet6).ZoneId
-	}
-	return unix.Connect(fd, at)
+	return err
 }
