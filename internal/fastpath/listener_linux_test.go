@@ -125,10 +125,21 @@ var kinds = []struct {
 	}, byServer},
 }
 
+// clientOf returns a client whose sockets are bound to a loopback address before they are connected: otherwise connecting moves them to
+// another list of the kernel, and a lookup that meets one there may not find a server bound to all addresses.
+func clientOf(server netip.AddrPort) *dns.Client {
+	local := net.IPv6loopback
+	if server.Addr().Is4() {
+		local = net.IPv4(127, 0, 0, 1)
+	}
+	return &dns.Client{Timeout: time.Minute, Dialer: &net.Dialer{LocalAddr: &net.UDPAddr{IP: local}}}
+}
+
 // whoAnswers sends a message from a new socket, and returns who answers.
 func whoAnswers(t testing.TB, to netip.AddrPort, change func(*dns.Msg)) int {
 	t.Helper()
-	c := &dns.Client{Timeout: time.Minute, TsigSecret: map[string]string{"key.": "c2VjcmV0"}}
+	c := clientOf(to)
+	c.TsigSecret = map[string]string{"key.": "c2VjcmV0"}
 	r, _, err := c.Exchange(message(change), to.String())
 	if err != nil && !errors.Is(err, dns.ErrNoSig) || r == nil {
 		t.Fatal(err)
@@ -259,7 +270,7 @@ func askOn(t *testing.T, at netip.AddrPort) (done func()) {
 	var clients sync.WaitGroup
 	for range 4 {
 		clients.Go(func() {
-			c := &dns.Client{Timeout: 20 * time.Second}
+			c := clientOf(at)
 			for ctx.Err() == nil {
 				r, _, err := c.Exchange(message(nil), at.String())
 				if err != nil {
