@@ -142,6 +142,7 @@ policy n/us weight=1 geo=US check=HTTP:80/,failures=1`)
 		"/explain?name=a.example.com&type=A&from=us": {"For a client in US, GEO-NA; for clients there", "n/eu in c", down},
 		"/targets": {down}, "/": {"1 target down " + down},
 	} {
+		h := New(Options{Source: s}) // one each, as in TestPages
 		body := ask(h, http.MethodGet, path, nil).Body.String()
 		for _, want := range wants {
 			if !strings.Contains(body, want) {

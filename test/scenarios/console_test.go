@@ -175,8 +175,11 @@ func TestConsoleTellsOfTheServer(t *testing.T) {
 		}
 		return s
 	}
-	boottest.WaitFor(t, "a cluster that is not read in full", func() bool { s := said(); return len(s.Clusters) == 1 && s.Clusters[0].Problem != "" })
-	s := said()
+	var s *console.Server
+	boottest.WaitFor(t, "answers from a cluster that is not read in full", func() bool {
+		s = said()
+		return len(s.Clusters) == 1 && s.Clusters[0].Problem != "" && !s.Snapshot.IsZero()
+	})
 	if c := s.Clusters[0]; c.Synced || !strings.HasPrefix(c.Problem, "b.yaml: ") {
 		t.Errorf("the cluster is %+v", c)
 	}
