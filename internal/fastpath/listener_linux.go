@@ -23,7 +23,7 @@ var listeners = struct {
 	all map[netip.AddrPort]*listener
 }{all: make(map[netip.AddrPort]*listener)}
 
-// own has the inodes of this process's sockets, those that are closed, too.
+// own has the inodes of this process's sockets, those of CoreDNS that are closed, too.
 var own = make(map[string]bool)
 
 // listener is the sockets at an address.
@@ -82,6 +82,9 @@ func Serve(conns []*net.UDPConn, s *Server) *Serving {
 	l.serving, l.conns = append(l.serving, serving), conns
 	l.now.Store(serving)
 	_ = l.hold() // open tries again
+	if len(l.workers) == 0 {
+		l.seen = nil // what seemed to be of another process may be one of conns
+	}
 	l.look()
 	return serving
 }
@@ -203,6 +206,7 @@ func (l *listener) close() {
 	for _, w := range l.workers {
 		_ = with(w.conn, hide)
 		_ = w.conn.Close()
+		delete(own, w.inode)
 	}
 	if l.group > 0 {
 		_ = detach(l.held)
@@ -232,6 +236,7 @@ func (l *listener) newWorker() (*worker, error) {
 	}}
 	conn, err := lc.ListenPacket(context.Background(), "udp", l.addr.String())
 	if err != nil {
+		delete(own, w.inode)
 		return nil, err
 	}
 	w.conn = conn.(*net.UDPConn)

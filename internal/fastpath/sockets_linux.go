@@ -18,9 +18,9 @@ import (
 // order, each once.
 func socketsAt(addr netip.AddrPort) (inodes []string, err error) {
 	const readings = 10 // while sockets come and go, one may miss some
-	for range readings {
+	for i := range readings {
 		again, err := readSocketsAt(addr)
-		if err != nil || inodes != nil && slices.Equal(again, inodes) {
+		if err != nil || i > 0 && slices.Equal(again, inodes) {
 			return again, err
 		}
 		inodes = again
