@@ -134,8 +134,9 @@ func (f *fastServers) release() {
 	f.released = true
 }
 
-// leave hands the addresses over to other processes, before this one ends.
+// leave ends what serve began, and hands the addresses over to other processes, before this one ends.
 func (f *fastServers) leave() error {
+	f.release()
 	for _, s := range f.all {
 		s.Leave()
 	}

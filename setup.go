@@ -383,7 +383,9 @@ func (i *instance) takeBack() error {
 func (i *instance) stop() error {
 	reload.Lock()
 	defer reload.Unlock()
-	i.fast.release()
+	if i.server.holder != i || reload.handed == i.server {
+		i.fast.release() // at the end of a reload; else fastServers.leave does, after the lame duck time
+	}
 	if i.server.holder == i {
 		i.end()
 	}
