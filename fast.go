@@ -46,7 +46,8 @@ func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
 	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
 		for cfg := range configsOf(s) {
 			if d := cfg.UDPDecorateWriterFunc; d != nil && reflect.ValueOf(d).Pointer() != own {
-				log.Infof("fast-udp: off at %s: a plugin of another block, such as shed, decorates the writers of UDP", s.Addr)
+				log.Infof("fast-udp: off at %s: a plugin of another block, such as shed, decorates the writers of UDP",
+					strings.TrimPrefix(s.Addr, transport.DNS+"://"))
 				return d(s)
 			}
 		}
