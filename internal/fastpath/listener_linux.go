@@ -189,7 +189,7 @@ func (l *listener) open() error {
 // close has CoreDNS's sockets get everything, answers what the workers' have still got, and closes them.
 func (l *listener) close() {
 	if len(l.workers) > 0 {
-		_ = attach(l.held, l.group, 0)
+		l.yield()
 	}
 	for _, w := range l.workers {
 		_ = w.conn.SetReadDeadline(time.Now().Add(settle))
@@ -212,6 +212,22 @@ func (l *listener) close() {
 		_ = detach(l.held)
 	}
 	l.group, l.workers, l.seen = 0, nil, nil
+}
+
+// yield has the workers' sockets get nothing more: CoreDNS's get it, or if those are closed, sockets at all addresses do.
+func (l *listener) yield() {
+	if l.isLast() {
+		_ = leave(l.held)
+		for _, w := range l.workers {
+			_ = with(w.conn, leave)
+		}
+		return
+	}
+	group := l.group
+	if all, err := socketsAt(l.addr); err == nil && len(all)-len(l.workers) < group {
+		group = 1 // the kernel has moved sockets into the slots of those that are closed
+	}
+	_ = attach(l.held, group, 0)
 }
 
 // settle is how long a message may take from the program to a socket's queue.

@@ -239,24 +239,43 @@ func TestNothingIsLost(t *testing.T) {
 		t.Run(bound, func(t *testing.T) {
 			at, conns := serveOwn(t, bound, 2)
 			done := askOn(t, at)
-			more := func(n *atomic.Int64) {
-				for before := n.Load(); n.Load() < before+50 && !t.Failed(); {
-					time.Sleep(time.Millisecond)
-				}
-			}
 			for range 20 {
 				s, _ := fastServer()
 				first := Serve(conns, s)
-				more(&fast)
+				awaitMore(t, &fast)
 				s, _ = fastServer()
 				second := Serve(conns, s)
 				first.Release() // second has taken over
-				more(&fast)
+				awaitMore(t, &fast)
 				second.Release()
-				more(&asked)
+				awaitMore(t, &asked)
 			}
 			done()
 		})
+	}
+}
+
+// TestAddressCloses: CoreDNS closes its socket at an address, as in a reload that binds to all addresses, and loses no plain query.
+func TestAddressCloses(t *testing.T) {
+	for range 10 {
+		at, conns := serveOwn(t, "127.0.0.1:0", 1)
+		serveOwn(t, netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port()).String(), 1)
+		s, _ := fastServer()
+		serving := Serve(conns, s)
+		done := askOn(t, at)
+		awaitMore(t, &fast)
+		_ = conns[0].Close()
+		serving.Release()
+		awaitMore(t, &asked)
+		done()
+	}
+}
+
+// awaitMore waits until a count has grown.
+func awaitMore(t *testing.T, n *atomic.Int64) {
+	t.Helper()
+	for before := n.Load(); n.Load() < before+50 && !t.Failed(); {
+		time.Sleep(time.Millisecond)
 	}
 }
 

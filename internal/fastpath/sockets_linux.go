@@ -68,6 +68,19 @@ func inodeOf(fd int) (string, error) {
 	return fmt.Sprint(stat.Ino), err
 }
 
+// isLast reports whether held is the last descriptor of its socket: CoreDNS has closed it.
+func (l *listener) isLast() bool {
+	inode, _ := inodeOf(l.held)
+	descriptors, _ := os.ReadDir("/proc/self/fd")
+	n := 0
+	for _, d := range descriptors {
+		if to, _ := os.Readlink("/proc/self/fd/" + d.Name()); to == "socket:["+inode+"]" {
+			n++
+		}
+	}
+	return n == 1
+}
+
 // addrOf returns the address that a socket is bound to.
 func addrOf(conn *net.UDPConn) netip.AddrPort {
 	at := conn.LocalAddr().(*net.UDPAddr).AddrPort()
