@@ -214,7 +214,7 @@ func (l *listener) close() {
 	l.group, l.workers, l.seen = 0, nil, nil
 }
 
-// yield has the workers' sockets get nothing more: CoreDNS's get it, or if those are closed, sockets at all addresses do.
+// yield has the workers' sockets get nothing more: CoreDNS's first one gets it, or if that is closed, a socket at all addresses does.
 func (l *listener) yield() {
 	if l.isLast() {
 		_ = leave(l.held)
@@ -223,11 +223,7 @@ func (l *listener) yield() {
 		}
 		return
 	}
-	group := l.group
-	if all, err := socketsAt(l.addr); err == nil && len(all)-len(l.workers) < group {
-		group = 1 // the kernel has moved sockets into the slots of those that are closed
-	}
-	_ = attach(l.held, group, 0)
+	_ = attach(l.held, 1, 0) // the first slot is CoreDNS's; those of sockets that it has closed are others' now
 }
 
 // settle is how long a message may take from the program to a socket's queue.
