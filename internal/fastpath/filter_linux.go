@@ -11,7 +11,7 @@ const loadRandom = 0xfffff000 + 56
 
 // filter returns a program for a group of sockets with SO_REUSEPORT: any of the first others gets what is not a plain query, any of the
 // next fast a plain query. The program sees a DNS message, and its result is the index of a socket in the group, in the order in which
-// they were bound. Another index, or a message that is too short, lets the kernel choose, or means the first socket.
+// they were bound. With an index that the group lacks the kernel chooses; a message that is too short goes to the first socket.
 func filter(others, fast int) []unix.SockFilter {
 	const (
 		load16 = unix.BPF_LD | unix.BPF_H | unix.BPF_ABS
