@@ -5,7 +5,9 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"path"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +24,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/coredns"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -29,45 +32,63 @@ import (
 
 // fastServers are the servers of an instance that the fast path answers for.
 type fastServers struct {
-	of *caddy.Instance
+	of      *caddy.Instance
+	options *engine.Options
 	sync.Mutex
 	all      []*fastpath.Serving
 	released bool
 }
 
-// beside starts serve for each server for UDP, unless another plugin decorates its writer. It does not wait: CoreDNS cannot stop a server
-// that it is starting.
-func (f *fastServers) beside(cfg *dnsserver.Config, opt *engine.Options) {
-	if cfg.UDPDecorateWriterFunc != nil {
-		log.Info("fast-udp: off: another plugin, such as shed, decorates the writers of UDP")
-		return
+// decorate is the UDPDecorateWriterFunc of each block, by which CoreDNS tells of a server that it starts. It does not wait: CoreDNS cannot
+// stop a server that it is starting.
+func (f *fastServers) decorate(s *dnsserver.Server) dns.DecorateWriter {
+	for b := range coredns.Blocks(s) {
+		if decorator(b) != "" {
+			return b.UDPDecorateWriterFunc(s)
+		}
 	}
-	var own uintptr // the same for all blocks
-	cfg.UDPDecorateWriterFunc = func(s *dnsserver.Server) dns.DecorateWriter {
-		for cfg := range configsOf(s) {
-			if d := cfg.UDPDecorateWriterFunc; d != nil && reflect.ValueOf(d).Pointer() != own {
-				log.Infof("fast-udp: off at %s: a plugin of another block, such as shed, decorates the writers of UDP",
-					strings.TrimPrefix(s.Addr, transport.DNS+"://"))
-				return d(s)
-			}
-		}
-		if opt.FastUDP != "off" {
-			go f.serve(s)
-		}
+	go f.serve(s)
+	return nil
+}
+
+// decorator returns the name of another plugin that decorates the writers of a block's server, such as shed; "" for none.
+func decorator(b coredns.Block) string {
+	d := reflect.ValueOf(b.UDPDecorateWriterFunc)
+	if d.IsNil() || d.Pointer() == reflect.ValueOf(new(fastServers).decorate).Pointer() { // the same for all instances
+		return ""
+	}
+	name, _, _ := strings.Cut(path.Base(runtime.FuncForPC(d.Pointer()).Name()), ".") // of its package
+	return name
+}
+
+// serveDecorated serves the servers of an instance that has started, where decorate got no say: it says why they are not answered for.
+func serveDecorated(event caddy.EventName, info any) error {
+	inst, _ := info.(*caddy.Instance)
+	if event != caddy.InstanceStartupEvent || inst == nil {
 		return nil
 	}
-	own = reflect.ValueOf(cfg.UDPDecorateWriterFunc).Pointer()
+	if i, ours := inst.Storage[instanceKey{}].(*instance); ours {
+		for s := range coredns.Servers(inst) {
+			for b := range coredns.Blocks(s) {
+				if decorator(b) != "" {
+					i.fast.serve(s)
+					break
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // serve has the fast path answer at the addresses of a server, for the blocks where it can.
 func (f *fastServers) serve(s *dnsserver.Server) {
 	f.Lock()
 	defer f.Unlock()
-	if f.released {
+	if f.released || f.options.FastUDP == "off" {
 		return
 	}
 	routes, why := routesOf(s)
-	conns, first := f.besides(s)
+	conns, first := coredns.Sockets(f.of, s)
 	switch {
 	case len(conns) > 0 && !first:
 		return
@@ -86,43 +107,9 @@ func (f *fastServers) serve(s *dnsserver.Server) {
 			ctx := context.WithValue(context.Background(), dnsserver.Key{}, s)
 			s.ServeDNS(context.WithValue(ctx, dnsserver.LoopKey{}, 0), w, r)
 		}),
-		Secrets: s.TsigSecret, Say: func(line string) { log.Info(line) }, Lost: func(n uint32) { fastLost.Add(float64(n)) },
+		Accept: coredns.Accept(s), Secrets: s.TsigSecret,
+		Say: func(line string) { log.Info(line) }, Lost: func(n uint32) { fastLost.Add(float64(n)) },
 	}))
-}
-
-// besides returns the sockets for UDP at a server's address, and whether the first one is its own: the plugin multisocket makes more
-// servers.
-func (f *fastServers) besides(s *dnsserver.Server) (conns []*net.UDPConn, first bool) {
-	var its *net.UDPConn
-	for server, conn := range socketsOf(f.of) {
-		if server == reflect.ValueOf(s).Pointer() {
-			its = conn
-		}
-	}
-	for _, conn := range socketsOf(f.of) {
-		if its != nil && conn.LocalAddr().String() == its.LocalAddr().String() {
-			conns = append(conns, conn)
-		}
-	}
-	return conns, len(conns) > 0 && conns[0] == its
-}
-
-// socketsOf yields an instance's servers with their sockets for UDP; none if CoreDNS keeps them elsewhere. They are read from fields that
-// are not exported (docs/decisions/0042).
-func socketsOf(inst *caddy.Instance) func(yield func(server uintptr, conn *net.UDPConn) bool) {
-	return func(yield func(uintptr, *net.UDPConn) bool) {
-		for _, l := range inst.Servers() {
-			server, packet := reflect.ValueOf(l).FieldByName("server"), reflect.ValueOf(l).FieldByName("packet")
-			if server.Kind() != reflect.Interface || packet.Kind() != reflect.Interface {
-				continue
-			}
-			server, packet = server.Elem(), packet.Elem()
-			isUDP := server.Kind() == reflect.Pointer && packet.IsValid() && packet.Type() == reflect.TypeFor[*net.UDPConn]()
-			if isUDP && !yield(server.Pointer(), (*net.UDPConn)(packet.UnsafePointer())) {
-				return
-			}
-		}
-	}
 }
 
 // release ends what serve began, unless the next instance goes on with it.
@@ -171,36 +158,44 @@ type fastBlock struct {
 	size     int // the most octets of a reply by the plugin bufsize; 0 for any
 }
 
-// besideFast are the plugins before this one that let such queries pass as they are, or that serve only others.
-var besideFast = []string{"cancel", "nsid", "bufsize", "prometheus", "errors", "chaos", "tsig", "cache", "transfer", "dnssec"}
-
-// routesOf returns the routes of a server, and why some blocks are left out. Only CoreDNS knows which blocks share a server: it is read
-// from a field that is not exported (docs/decisions/0042).
+// routesOf returns the routes of a server, and why it has none for some blocks of the plugin.
 func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 	routes = &fastRoutes{server: s.Addr, blocks: make(map[string]*fastBlock)}
+	var all string // why it has none for any
 	var reasons []string
-	for cfg, of := range configsOf(s) {
-		if cfg.ProxyProtoConnPolicy != nil { // of the whole server
-			return &fastRoutes{}, "the block of " + of.zone + " has the plugin proxyproto"
+	for b := range coredns.Blocks(s) {
+		place := "the block of " + b.Zone + " has "
+		routes.blocks[b.Zone] = nil
+		if by := decorator(b); by != "" {
+			all = place + "the plugin " + by
+		} else if b.ProxyProtoConnPolicy != nil {
+			all = place + "the plugin proxyproto"
 		}
-		routes.blocks[of.zone] = nil
-		k, ours := cfg.Handler(pluginName).(*Kuadrant)
+		k, ours := b.Handler(pluginName).(*Kuadrant)
 		if !ours {
 			continue
 		}
-		if reason := slowed(cfg, of.blocks); reason != "" {
-			reasons = append(reasons, "the block of "+of.zone+" has "+reason)
+		before, reason := b.Before(pluginName, k.before)
+		if reason != "" {
+			reasons = append(reasons, place+reason)
 			continue
 		}
-		b := &fastBlock{Kuadrant: k}
-		b.metrics, _ = cfg.Handler("prometheus").(*metrics.Metrics)
-		if size, ok := cfg.Handler("bufsize").(bufsize.Bufsize); ok {
-			b.size = size.Size
+		block := &fastBlock{Kuadrant: k}
+		for _, h := range before {
+			switch h := h.(type) {
+			case *metrics.Metrics:
+				block.metrics = h
+			case bufsize.Bufsize:
+				block.size = h.Size
+			}
 		}
-		routes.blocks[of.zone] = b
+		routes.blocks[b.Zone] = block
 	}
-	if len(routes.blocks) == 0 {
+	switch {
+	case len(routes.blocks) == 0:
 		return routes, "this version of CoreDNS keeps its zones elsewhere"
+	case all != "" && (len(reasons) > 0 || routes.answers()):
+		return new(fastRoutes), all
 	}
 	routes.measure()
 	slices.Sort(reasons)
@@ -222,70 +217,6 @@ func (f *fastRoutes) measure() {
 			}
 		}
 	}
-}
-
-// servedZone is a zone of a server, with the number of its blocks.
-type servedZone struct {
-	zone   string
-	blocks int
-}
-
-// configsOf yields the blocks of a server; none if it keeps them elsewhere.
-func configsOf(s *dnsserver.Server) func(yield func(*dnsserver.Config, servedZone) bool) {
-	return func(yield func(*dnsserver.Config, servedZone) bool) {
-		zones := reflect.ValueOf(s).Elem().FieldByName("zones")
-		if zones.Kind() != reflect.Map || zones.Type() != reflect.TypeFor[map[string][]*dnsserver.Config]() {
-			return
-		}
-		for it := zones.MapRange(); it.Next(); {
-			zone, configs := servedZone{it.Key().String(), it.Value().Len()}, it.Value()
-			for i := range configs.Len() {
-				if !yield((*dnsserver.Config)(configs.Index(i).UnsafePointer()), zone) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// slowed says what in a server block wants to see each query; "" for nothing.
-func slowed(cfg *dnsserver.Config, blocks int) string {
-	if blocks > 1 || len(cfg.FilterFuncs) > 0 {
-		return "the plugin view"
-	}
-	if len(cfg.Handlers()) != len(cfg.Plugin) {
-		return "a plugin that CoreDNS does not list"
-	}
-	for _, h := range cfg.Handlers() {
-		before := slices.Index(dnsserver.Directives, h.Name()) < slices.Index(dnsserver.Directives, pluginName)
-		if before && !slices.Contains(besideFast, h.Name()) || h.Name() == "metadata" {
-			return "the plugin " + h.Name()
-		}
-		if h.Name() == "tsig" && requires(h) {
-			return "the plugin tsig, which requires signed queries"
-		}
-	}
-	return ""
-}
-
-// requires reports whether the plugin tsig may refuse a plain query that is not signed: no transfer, and no update.
-func requires(tsig any) bool {
-	v := reflect.Indirect(reflect.ValueOf(tsig))
-	types, opcodes, allTypes, allOpcodes := v.FieldByName("types"), v.FieldByName("opcodes"), v.FieldByName("allTypes"), v.FieldByName("allOpcodes")
-	if types.Kind() != reflect.Map || opcodes.Kind() != reflect.Map || allTypes.Kind() != reflect.Bool || allOpcodes.Kind() != reflect.Bool {
-		return true
-	}
-	for _, t := range types.MapKeys() {
-		if !t.CanUint() || t.Uint() != uint64(dns.TypeAXFR) && t.Uint() != uint64(dns.TypeIXFR) {
-			return true
-		}
-	}
-	for _, o := range opcodes.MapKeys() {
-		if !o.CanInt() || o.Int() == dns.OpcodeQuery {
-			return true
-		}
-	}
-	return allTypes.Bool() || allOpcodes.Bool()
 }
 
 // fastAnswerer answers queries of one worker. It implements fastpath.Answerer, and reuses its memory.
@@ -338,20 +269,18 @@ const (
 	fastOnward
 	fastUnknown
 	fastLong
+	fastFailed
 	fastOutcomes
 )
 
 var fastWords = [fastOutcomes]string{
 	fastAnswered: "answered", fastNotPlain: "not a plain query", fastElsewhere: "another block", fastSigned: "signed",
-	fastOnward: "another plugin", fastUnknown: "not ready", fastLong: "too long",
+	fastOnward: "another plugin", fastUnknown: "not ready", fastLong: "too long", fastFailed: "failed",
 }
-
-// Unread implements fastpath.Answerer.
-func (f *fastAnswerer) Unread() { f.outcome[fastNotPlain].Inc() }
 
 // Answer implements fastpath.Answerer: what the server's chain would answer. A query that makes it panic is left to that, which says so.
 func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) (n int) {
-	outcome := fastUnknown
+	outcome := fastFailed
 	defer func() {
 		if recover() != nil {
 			n = 0
@@ -363,6 +292,9 @@ func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 }
 
 func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n, outcome int) {
+	if q == nil {
+		return 0, fastNotPlain
+	}
 	r := &q.Msg
 	f.copies.Reset()
 	f.found = lookup{qname: q.Lower(), copies: &f.copies}
@@ -383,47 +315,51 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 		start = time.Now()
 	}
 	k.lookup(context.Background(), from, r, l)
-	a := &l.answer
-	switch {
-	case l.outcome == notOurs:
+	switch _, onward := l.leadsTo(r); {
+	case l.outcome == notOurs, onward:
 		return 0, fastOnward
-	case l.outcome == notReady, a.Unlisted:
+	case l.outcome == notReady, l.answer.Unlisted:
 		return 0, fastUnknown
 	case l.outcome != answered:
 		return 0, fastNotPlain
-	case a.Rcode == dns.RcodeNameError && len(a.Answer) == 0 && k.block.Fall.Through(l.qname):
-		return 0, fastOnward
 	}
-	if _, onward := l.leadsTo(r); onward {
-		return 0, fastOnward
+	packed, length := f.pack(r, from, l, out)
+	if packed == nil {
+		return 0, fastLong
 	}
+	countAnswer(l)
+	if k.metrics != nil {
+		f.report(k, q, l, length, start)
+	}
+	return copy(out, packed), fastAnswered
+}
+
+// pack packs a reply into out, and returns it; nil if it is too long. length is what the plugin prometheus takes for its length: without an
+// OPT record that the server adds.
+func (f *fastAnswerer) pack(r *dns.Msg, from netip.Addr, l *lookup, out []byte) (packed []byte, length int) {
 	m := &f.reply
 	m.Msg = dns.Msg{}
 	f.to.set(from)
 	f.request = request.Request{Req: r, W: &f.to}
-	m.fill(&f.to, r, l, closed(a))
+	m.fill(&f.to, r, l, closed(&l.answer))
 	own := len(m.Extra)
 	m.Extra = append(f.extra[:0], m.Extra...)
 	f.request.SizeAndDo(&m.Msg)
-	added := 0 // octets of an OPT record that the plugin prometheus does not see
+	added := 0
 	for _, rr := range m.Extra[own:] {
 		added += dns.Len(rr)
 	}
-	packed := fastpath.Pack(&m.Msg, out)
-	length := len(packed)
+	packed = fastpath.Pack(&m.Msg, out)
+	length = len(packed)
 	if packed == nil || length > min(f.request.Size(), fragmented) {
 		length = m.Len()
 		f.request.Scrub(&m.Msg)
 		var err error
 		if packed, err = m.PackBuffer(out); err != nil || len(packed) > len(out) {
-			return 0, fastLong
+			return nil, 0
 		}
 	}
-	countAnswer(l)
-	if k.metrics != nil {
-		f.report(k, q, l, length-added, start)
-	}
-	return copy(out, packed), fastAnswered
+	return packed, length - added
 }
 
 // fragmented is the length above which request.Scrub compresses any reply over IPv6; over IPv4 it is longer.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"testing"
 
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/pkg/dnstest"
@@ -12,6 +13,7 @@ import (
 	"github.com/coredns/coredns/request"
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
@@ -91,4 +93,18 @@ func (c *comparison) compare(message []byte, from string) (*dns.Msg, error) {
 		err = fmt.Errorf("%x from %s is answered with %v\n%v\nwant %v", message, from, bad, got, rec.Msg)
 	}
 	return rec.Msg, err
+}
+
+// TestFastFails: a query that makes the fast path panic is left to CoreDNS, and counted.
+func TestFastFails(t *testing.T) {
+	f := newFastAnswerer(&fastRoutes{blocks: map[string]*fastBlock{".": {Kuadrant: new(Kuadrant)}}}) // without an engine
+	message, err := new(dns.Msg).SetQuestion("example.com.", dns.TypeA).Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q fastpath.Query
+	before := boottest.Metrics(t)["fast_udp_total{failed}"]
+	if !q.Parse(message) || f.Answer(&q, netip.IPv4Unspecified(), nil) != 0 || boottest.Metrics(t)["fast_udp_total{failed}"] != before+1 {
+		t.Error("it is not left, or not counted")
+	}
 }

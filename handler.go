@@ -47,16 +47,12 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	case answered:
 	}
-	a := &l.answer
-	if a.Rcode == dns.RcodeNameError && len(a.Answer) == 0 && k.block.Fall.Through(l.qname) {
-		return k.next(ctx, w, r)
-	}
 	countAnswer(l)
-	if a.Unlisted {
+	if l.answer.Unlisted {
 		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	}
 	onward(ctx, w, r, l)
-	return reply(w, r, l, closed(a))
+	return reply(w, r, l, closed(&l.answer))
 }
 
 func (k *Kuadrant) next(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
@@ -71,7 +67,7 @@ type outcome uint8
 
 const (
 	answered  outcome = iota
-	notOurs           // outside the block's zones
+	notOurs           // outside the block's zones, or missing where fallthrough is set
 	refuse            // a transfer, or an opcode that no earlier plugin took
 	malformed         // malformed client-subnet option (rule 3.6), or two OPT records
 	notReady          // nothing is known yet (rule 7.4)
@@ -146,6 +142,9 @@ func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l 
 		k.keepTogether(snap, &query, l.zone)
 	}
 	snap.Lookup(zone, &query, &l.answer)
+	if l.answer.Rcode == dns.RcodeNameError && len(l.answer.Answer) == 0 && k.block.Fall.Through(l.qname) {
+		l.outcome = notOurs
+	}
 }
 
 // manyOPTs reports whether a query has more than one OPT record (RFC 6891 §6.1.1).

@@ -31,6 +31,8 @@ type Kuadrant struct {
 	signing *signing
 	// ahead are the zones whose secondaries have a newer serial than the server.
 	ahead aheads
+	// before is how many plugins the server block has before this one.
+	before int
 }
 
 // New returns the plugin of one server block, which answers from an engine that the caller runs.

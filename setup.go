@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/coredns"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
@@ -28,7 +29,10 @@ import (
 
 const pluginName = engine.PluginName
 
-func init() { plugin.Register(pluginName, setup) }
+func init() {
+	plugin.Register(pluginName, setup)
+	caddy.RegisterEventHook(pluginName, serveDecorated)
+}
 
 // instanceKey finds the instance in the storage that all server blocks of a Corefile share.
 type instanceKey struct{}
@@ -39,7 +43,7 @@ func setup(c *caddy.Controller) error {
 	inst, _ := c.Get(instanceKey{}).(*instance)
 	if inst == nil {
 		inst = newInstance()
-		inst.fast.of = newest()
+		inst.fast.of, inst.fast.options = newest(), inst.config
 		inst.alive = alive(inst.fast.of)
 		c.Set(instanceKey{}, inst)
 		c.OnStartup(inst.start)
@@ -55,6 +59,7 @@ func setup(c *caddy.Controller) error {
 	k := New(b, inst.server.engine)
 	k.blocks = inst.blocks
 	cfg := dnsserver.GetConfig(c)
+	k.before = len(cfg.Plugin)
 	for i, add := range cfg.Plugin { // dnssec comes before us
 		cfg.Plugin[i] = k.guard(add)
 	}
@@ -62,7 +67,9 @@ func setup(c *caddy.Controller) error {
 		k.Next = next
 		return k
 	})
-	inst.fast.beside(cfg, inst.config)
+	if cfg.UDPDecorateWriterFunc == nil {
+		cfg.UDPDecorateWriterFunc = inst.fast.decorate
+	}
 	inst.first = append(inst.first, func() {
 		k.geoip, _ = cfg.Handler("geoip").(metadata.Provider)
 		if k.geoip != nil && cfg.Handler("metadata") != nil {
@@ -317,7 +324,7 @@ func (i *instance) start() error {
 	defer reload.Unlock()
 	if i.config.FastUDP != "off" {
 		for _, inst := range caddy.Instances() {
-			for _, conn := range socketsOf(inst) {
+			for _, conn := range coredns.Servers(inst) {
 				fastpath.Prepare(conn)
 			}
 		}

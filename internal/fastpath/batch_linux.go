@@ -51,7 +51,6 @@ func newBatch() *batch {
 		in := &b.in[i].Msghdr
 		in.Name, in.Iov, in.Control = (*byte)(unsafe.Pointer(&b.names[i])), &b.inVec[i], &b.control[i][0]
 		in.SetIovlen(1)
-		b.outVec[i].Base = &b.replies[i][0]
 		out := &b.out[i].Msghdr
 		out.Iov = &b.outVec[i]
 		out.SetIovlen(1)
@@ -108,22 +107,16 @@ func (b *batch) message(i int) []byte { return b.messages[i][:min(b.in[i].Len, q
 
 // from returns the client's address and port; an IPv4 address is not in the form of IPv6.
 func (b *batch) from(i int) netip.AddrPort {
-	switch b.names[i].Family {
-	case unix.AF_INET:
-		in4 := (*unix.RawSockaddrInet4)(unsafe.Pointer(&b.names[i]))
-		return netip.AddrPortFrom(netip.AddrFrom4(in4.Addr), bigEndian(&in4.Port))
-	default:
-		in6 := &b.names[i]
-		addr := netip.AddrFrom16(in6.Addr).Unmap()
+	in6 := &b.names[i]
+	in4 := (*unix.RawSockaddrInet4)(unsafe.Pointer(in6)) // the port lies in the same place
+	addr := netip.AddrFrom4(in4.Addr)
+	if in6.Family == unix.AF_INET6 {
+		addr = netip.AddrFrom16(in6.Addr).Unmap()
 		if in6.Scope_id != 0 {
 			addr = addr.WithZone(strconv.Itoa(int(in6.Scope_id)))
 		}
-		return netip.AddrPortFrom(addr, bigEndian(&in6.Port))
 	}
-}
-
-func bigEndian(port *uint16) uint16 {
-	return binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(port))[:])
+	return netip.AddrPortFrom(addr, binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(&in6.Port))[:]))
 }
 
 // addReply has the reply to the i-th message, of so many octets in replies[i], written with the others. local is from controls.

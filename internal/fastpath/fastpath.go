@@ -21,8 +21,9 @@ import (
 type Server struct {
 	// Answerer returns what answers the queries of one worker, which calls it from one goroutine.
 	Answerer func() Answerer
-	// Handler answers all other messages. Secrets are its TSIG keys.
+	// Handler answers all other messages that Accept accepts. Secrets are its TSIG keys.
 	Handler dns.Handler
+	Accept  dns.MsgAcceptFunc
 	Secrets map[string]string
 	// Lost counts messages that the kernel dropped. Say logs a line: why the address is answered by CoreDNS alone, or no more.
 	Lost func(n uint32)
@@ -31,9 +32,7 @@ type Server struct {
 
 // Answerer answers queries.
 type Answerer interface {
-	// Answer puts the reply to a query from a client into out, and returns its length; 0 to leave it to Server.Handler. It keeps nothing
-	// of q and out.
+	// Answer puts the reply to a query from a client into out, and returns its length; 0 to leave it to Server.Handler, as it leaves nil,
+	// which is a message that is not a plain query. It keeps nothing of q and out.
 	Answer(q *Query, from netip.Addr, out []byte) int
-	// Unread counts a message that is not a plain query.
-	Unread()
 }

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,8 +28,9 @@ var own = make(map[string]bool)
 // listener is the sockets at an address.
 type listener struct {
 	addr    netip.AddrPort
-	now     atomic.Pointer[Serving]
 	serving []*Serving // until Release
+	using   sync.RWMutex
+	now     *Serving // a worker holds using while it uses it
 	conns   []*net.UDPConn
 	held    int      // a descriptor of the first of them, which CoreDNS may close; -1 for none
 	group   int      // how many sockets the group has before those of workers
@@ -39,24 +39,11 @@ type listener struct {
 	said    string
 }
 
-// Serving is a server that answers at an address, with what passes messages on to it. A worker holds using for reading while it uses the
-// server.
+// Serving is a server that answers at an address, with what passes messages on to it.
 type Serving struct {
 	*Server
 	*passer
-	of    *listener
-	using sync.RWMutex
-}
-
-// use returns the server of now, with using held for reading.
-func (l *listener) use() *Serving {
-	for {
-		s := l.now.Load()
-		if s.using.RLock(); s == l.now.Load() {
-			return s
-		}
-		s.using.RUnlock()
-	}
+	of *listener
 }
 
 // lookAgain is how often the sockets at an address are counted: those of another process turn the fast path off.
@@ -80,7 +67,9 @@ func Serve(conns []*net.UDPConn, s *Server) *Serving {
 	}
 	serving := &Serving{Server: s, passer: newPasser(s, addr), of: l}
 	l.serving, l.conns = append(l.serving, serving), conns
-	l.now.Store(serving)
+	l.using.Lock() // no worker uses the one before from now on
+	l.now = serving
+	l.using.Unlock()
 	_ = l.hold() // open tries again
 	if len(l.workers) == 0 {
 		l.seen = nil // what seemed to be of another process may be one of conns
@@ -95,14 +84,12 @@ func (s *Serving) Release() {
 	listeners.Lock()
 	defer listeners.Unlock()
 	l := s.of
-	if l.now.Load() == s && listeners.all[l.addr] == l {
+	if l.now == s && listeners.all[l.addr] == l {
 		delete(listeners.all, l.addr)
 		l.close()
 		_ = unix.Close(l.held)
 	}
 	l.serving = slices.DeleteFunc(l.serving, func(one *Serving) bool { return one == s })
-	s.using.Lock()
-	s.using.Unlock() //lint:ignore SA2001 no worker uses it from now on
 	s.shutdown()
 }
 
@@ -143,7 +130,7 @@ func (l *listener) look() {
 		line = "fast-udp: off at " + l.addr.String() + ": " + err.Error()
 	}
 	if line != "" && line != l.said {
-		l.now.Load().Say(line)
+		l.now.Say(line)
 	}
 	l.said = line
 }
@@ -155,19 +142,23 @@ func (l *listener) open() error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(others, func(inode string) bool { return !own[inode] }) {
-		l.seen = others
-		return errors.New("another process is bound to it, too; waiting until it is gone")
+	l.seen = others // nothing to try again before they change
+	if l.addr.Addr().Zone() != "" {
+		return errors.New("the system's list of sockets does not tell link-local addresses of several interfaces apart")
 	}
+	if slices.ContainsFunc(others, func(inode string) bool { return !own[inode] }) {
+		return errors.New("a socket of another process has this address; the fast path resumes when it closes")
+	}
+	l.seen = nil
 	if l.held < 0 {
 		if err := l.hold(); err != nil {
 			return fmt.Errorf("copy a socket of CoreDNS: %w", err)
 		}
 	}
-	l.group = len(others)
-	if err := attach(l.held, l.group, 0); err != nil {
+	if err := attach(l.held, len(others), 0); err != nil {
 		return err
 	}
+	l.group = len(others)
 	n, all := runtime.GOMAXPROCS(0), others
 	for range n {
 		w, err := l.newWorker()
@@ -188,30 +179,27 @@ func (l *listener) open() error {
 
 // close has CoreDNS's sockets get everything, answers what the workers' have still got, and closes them.
 func (l *listener) close() {
-	if len(l.workers) > 0 {
-		l.yield()
+	if l.seen = nil; l.group == 0 {
+		return
 	}
+	l.yield()
 	for _, w := range l.workers {
 		_ = w.conn.SetReadDeadline(time.Now().Add(settle))
 	}
 	for _, w := range l.workers {
 		<-w.done
 	}
-	for _, s := range l.serving {
-		if len(l.workers) > 0 { // passed on before the socket goes that the reply leaves from
-			s.shutdown()
-			s.passer = newPasser(s.Server, l.addr)
-		}
+	for _, s := range l.serving { // passed on before the socket goes that the reply leaves from
+		s.shutdown()
+		s.passer = newPasser(s.Server, l.addr)
 	}
 	for _, w := range l.workers {
 		_ = with(w.conn, hide)
 		_ = w.conn.Close()
 		delete(own, w.inode)
 	}
-	if l.group > 0 {
-		_ = detach(l.held)
-	}
-	l.group, l.workers, l.seen = 0, nil, nil
+	_ = detach(l.held)
+	l.group, l.workers = 0, nil
 }
 
 // yield has the workers' sockets get nothing more: CoreDNS's first one gets it, or if that is closed, a socket at all addresses does.
@@ -235,26 +223,30 @@ type worker struct {
 	conn  *net.UDPConn
 	raw   syscall.RawConn
 	inode string
-	pick  bool // the socket is bound to all addresses: replies name theirs
 	lost  uint32
 	done  chan struct{}
+	// answerer is that of the server used last.
+	used     *Serving
+	answerer Answerer
 }
 
 func (l *listener) newWorker() (*worker, error) {
-	w := &worker{of: l, pick: l.addr.Addr().IsUnspecified(), done: make(chan struct{})}
+	w := &worker{of: l, done: make(chan struct{})}
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		_ = c.Control(func(fd uintptr) { err = w.prepare(int(fd)) })
 		return err
 	}}
-	conn, err := lc.ListenPacket(context.Background(), "udp", l.addr.String())
+	network := "udp"
+	if l.addr.Addr().Is4() {
+		network = "udp4" // 0.0.0.0 for IPv4 alone
+	}
+	conn, err := lc.ListenPacket(context.Background(), network, l.addr.String())
 	if err != nil {
 		delete(own, w.inode)
 		return nil, err
 	}
 	w.conn = conn.(*net.UDPConn)
-	if w.raw, err = w.conn.SyscallConn(); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
+	w.raw, _ = w.conn.SyscallConn() // it is open
 	go w.run()
 	return w, nil
 }
@@ -265,8 +257,8 @@ func (w *worker) prepare(fd int) (err error) {
 	own[w.inode] = true
 	err = errors.Join(err, canBatch(fd), unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)
-	switch {
-	case !w.pick:
+	switch { // replies leave from the address that the query came to
+	case !w.of.addr.Addr().IsUnspecified():
 	case w.of.addr.Addr().Is4():
 		err = errors.Join(err, unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1))
 	default:
@@ -284,53 +276,46 @@ func hide(fd int) error {
 // run answers messages until the socket's deadline, and then those that are left.
 func (w *worker) run() {
 	defer close(w.done)
-	b, use := newBatch(), user{}
+	b := newBatch()
 	read, write := b.read, b.write // made once
 	for w.raw.Read(read) == nil {
-		w.answer(b, &use, write)
+		w.answer(b, write)
 	}
 	_ = w.raw.Control(func(fd uintptr) {
 		for end := time.Now().Add(grace); b.read(fd) && b.n > 0 && time.Now().Before(end); {
-			w.answer(b, &use, write)
+			w.answer(b, write)
 		}
 	})
 }
 
-// user is the server that a worker uses, with its own Answerer.
-type user struct {
-	*Serving
-	answerer Answerer
-}
-
 // answer answers the messages of a batch.
-func (w *worker) answer(b *batch, use *user, write func(uintptr) bool) {
-	now := w.of.use()
-	defer now.using.RUnlock()
-	if now != use.Serving {
-		*use = user{now, now.Answerer()}
+func (w *worker) answer(b *batch, write func(uintptr) bool) {
+	w.of.using.RLock()
+	defer w.of.using.RUnlock()
+	if now := w.of.now; now != w.used {
+		w.used, w.answerer = now, now.Answerer()
 	}
 	b.pending = b.out[:0]
+	lost := w.lost
 	for i := range b.n {
-		message, from := b.message(i), b.from(i)
-		var local []byte
-		if w.pick {
-			local, _ = b.controls(i)
+		var query *Query // nil if the message is not a plain one
+		if message := b.message(i); b.in[i].Flags&unix.MSG_TRUNC == 0 && b.query.Parse(message) {
+			query = &b.query
 		}
-		if b.query.Parse(message) && b.in[i].Flags&unix.MSG_TRUNC == 0 {
-			if n := use.answerer.Answer(&b.query, from.Addr(), b.replies[i][:]); n > 0 {
-				b.addReply(i, n, local)
-				continue
-			}
+		from := b.from(i)
+		local, dropped := b.controls(i)
+		if dropped != 0 {
+			lost = dropped
+		}
+		if n := w.answerer.Answer(query, from.Addr(), b.replies[i][:]); n > 0 {
+			b.addReply(i, n, local)
 		} else {
-			use.answerer.Unread()
+			w.used.pass(b.message(i), from, w.conn, local)
 		}
-		use.pass(message, from, w.conn, local)
 	}
-	if b.n > 0 {
-		if _, n := b.controls(b.n - 1); n != 0 && n != w.lost {
-			use.Lost(n - w.lost)
-			w.lost = n
-		}
+	if lost != w.lost {
+		w.used.Lost(lost - w.lost)
+		w.lost = lost
 	}
 	if len(b.pending) > 0 {
 		_ = w.raw.Write(write)

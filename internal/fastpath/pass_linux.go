@@ -16,7 +16,6 @@ type passer struct {
 	addr   netip.AddrPort
 	server *dns.Server
 	passed chan *sender
-	began  time.Time
 	done   chan struct{} // closed to end reading
 }
 
@@ -30,22 +29,13 @@ type sender struct {
 }
 
 func newPasser(s *Server, addr netip.AddrPort) *passer {
-	p := &passer{addr: addr, passed: make(chan *sender), began: time.Now(), done: make(chan struct{})}
-	p.server = &dns.Server{PacketConn: p, Net: "udp", Handler: s.Handler, TsigSecret: s.Secrets, MsgAcceptFunc: accept}
+	p := &passer{addr: addr, passed: make(chan *sender), done: make(chan struct{})}
+	p.server = &dns.Server{PacketConn: p, Net: "udp", Handler: s.Handler, TsigSecret: s.Secrets, MsgAcceptFunc: s.Accept}
 	started := make(chan struct{})
 	p.server.NotifyStartedFunc = func() { close(started) }
 	go func() { _ = p.server.ActivateAndServe() }()
 	<-started
 	return p
-}
-
-// accept lets the handler decide about opcodes that the library refuses: only CoreDNS knows which ones its plugins accept.
-func accept(h dns.Header) dns.MsgAcceptAction {
-	action := dns.DefaultMsgAcceptFunc(h)
-	if action == dns.MsgRejectNotImplemented && h.Qdcount == 1 {
-		return dns.MsgAccept
-	}
-	return action
 }
 
 // pass has a message answered. It copies the message, and waits until the dns.Server takes it.
@@ -86,7 +76,7 @@ func (p *passer) SetWriteDeadline(time.Time) error { return nil }
 
 // SetReadDeadline ends reading at a time long ago, which a dns.Server sets once, to shut down. Its other deadlines do not count.
 func (p *passer) SetReadDeadline(t time.Time) error {
-	if t.Before(p.began) {
+	if t.Before(time.Unix(2, 0)) {
 		close(p.done)
 	}
 	return nil

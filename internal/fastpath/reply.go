@@ -7,16 +7,17 @@ import (
 )
 
 // Pack puts a reply into out as dns.Msg.Pack does without compression, and returns it; nil if it does not fit. It allocates nothing, not
-// for a client subnet in the last record either.
+// for a client subnet of IPv4 or IPv6 alone in an OPT record at the end either.
 func Pack(m *dns.Msg, out []byte) []byte {
-	all := m.Extra
-	opt, subnet := subnetOf(all)
-	if subnet != nil {
-		m.Extra = all[:len(all)-1]
+	all, opt := m.Extra, m.IsEdns0()
+	var subnet *dns.EDNS0_SUBNET
+	if opt != nil && len(opt.Option) == 1 && all[len(all)-1] == dns.RR(opt) {
+		if subnet, _ = opt.Option[0].(*dns.EDNS0_SUBNET); subnet != nil {
+			m.Extra = all[:len(all)-1]
+		}
 	}
 	b, err := m.PackBuffer(out)
-	m.Extra = all
-	if subnet != nil && err == nil {
+	if m.Extra = all; subnet != nil && err == nil {
 		binary.BigEndian.PutUint16(b[10:], uint16(len(all)))
 		b = appendSubnet(b, opt, subnet)
 	}
@@ -24,19 +25,6 @@ func Pack(m *dns.Msg, out []byte) []byte {
 		return nil
 	}
 	return b
-}
-
-// subnetOf returns the last record if it is an OPT with a client subnet of IPv4 or IPv6 alone.
-func subnetOf(extra []dns.RR) (*dns.OPT, *dns.EDNS0_SUBNET) {
-	if len(extra) == 0 {
-		return nil, nil
-	}
-	opt, ok := extra[len(extra)-1].(*dns.OPT)
-	if !ok || len(opt.Option) != 1 {
-		return nil, nil
-	}
-	subnet, _ := opt.Option[0].(*dns.EDNS0_SUBNET)
-	return opt, subnet
 }
 
 // appendSubnet appends an OPT record with a client subnet (RFC 6891 §6.1.2, RFC 7871 §6).

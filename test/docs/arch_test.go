@@ -19,13 +19,14 @@ const module = "github.com/coredns-kuadrant/kuadrant"
 // rooms lists the rooms that each room may import. A room is a folder of the module; "" is its
 // root. docs/architecture.md shows the picture.
 var rooms = map[string][]string{
-	"":                      {"internal/corefile", "internal/engine", "internal/fastpath", "internal/console", "internal/inspect", "api", "internal/source", "records", "records/pool", "records/rdata", "geo", "health"},
+	"":                      {"internal/corefile", "internal/coredns", "internal/engine", "internal/fastpath", "internal/console", "internal/inspect", "api", "internal/source", "records", "records/pool", "records/rdata", "geo", "health"},
 	"internal/engine":       {"api", "internal/source", "records", "health", "geo", "internal/controller", "internal/state", "internal/tree", "internal/watchfile"},
 	"api":                   {"internal/jsonwalk", "internal/tree"},
 	"api/v1":                {},
 	"api/v1alpha1":          {"api/v1"},
 	"api/v1alpha2":          {"api/v1", "api/v1alpha1"},
 	"api/kubizone/v1alpha1": {"api/v1"},
+	"internal/coredns":      {},
 	"internal/fastpath":     {},
 	"internal/source":       {"api", "api/v1", "api/v1alpha1", "api/kubizone/v1alpha1", "internal/direct", "internal/jsonwalk", "internal/near", "internal/rewatch", "internal/tree"},
 	"records":               {"api", "geo", "health", "internal/tree", "records/endpoint", "records/owner", "records/pool", "records/rdata", "records/status", "records/zone"},
@@ -58,7 +59,7 @@ var toolRooms = []string{"internal/boottest", "internal/doctest", "internal/geot
 
 // foreign lists packages of other modules that are restricted, with the rooms that may import them.
 var foreign = map[string][]string{
-	"github.com/coredns/":    {"", "internal/corefile", "plugin", "cmd/coredns"},
+	"github.com/coredns/":    {"", "internal/coredns", "internal/corefile", "plugin", "cmd/coredns"},
 	"github.com/prometheus/": {""},
 	"k8s.io/client-go":       {"internal/engine", "internal/source", "internal/controller", "internal/rewatch"},
 }
