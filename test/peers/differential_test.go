@@ -168,7 +168,7 @@ func TestDifferential(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	h := newHandler(t, "kuadrant .")
+	s := newServer(t)
 	loaded, asked, failed := 0, 0, 0
 	for i, z := range zones {
 		if askKnot(t, conn, z.origin, dns.TypeSOA).Rcode != dns.RcodeSuccess {
@@ -186,7 +186,7 @@ func TestDifferential(t *testing.T) {
 				Answer: linesOf(m.Answer), Authority: linesOf(m.Ns),
 			}
 			asked++
-			if wrong := c.play(t, h); wrong != "" {
+			if wrong := c.play(t, s); wrong != "" {
 				if failed++; failed <= shown {
 					t.Errorf("%s %s:\n  zone\n    %s\n  Knot\n    %s\n%s", name, qtype, strings.Join(z.lines, "\n    "), c.want(t), wrong)
 				}

@@ -5,6 +5,8 @@ package peers
 
 import (
 	"math/rand/v2"
+	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/coredns/caddy"
@@ -14,6 +16,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant"
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/coredns"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -41,6 +44,33 @@ func newHandler(t *testing.T, directive string) handler {
 	}
 	return handler{kuadrant.New(b, e), e}
 }
+
+// server is CoreDNS with the plugin for all zones. It answers from what a test publishes.
+type server struct {
+	addr string
+	*engine.Engine
+}
+
+// newServer starts a server, and waits until the fast path answers there, if this system has it.
+func newServer(t *testing.T) (s server) {
+	t.Helper()
+	inst, addr := boottest.Start(t, ".:0 {\nbind 127.0.0.1\nkuadrant . {\nmanifests "+t.TempDir()+"\n}\n}")
+	t.Cleanup(func() { _ = inst.Stop(); inst.ShutdownCallbacks() })
+	for of := range coredns.Servers(inst) {
+		for b := range coredns.Blocks(of) {
+			k := reflect.ValueOf(b.Handler("kuadrant")).Elem()
+			s = server{addr, (*engine.Engine)(k.FieldByName("engine").UnsafePointer())}
+		}
+	}
+	boottest.WaitFor(t, "query that the fast path answers", func() bool {
+		boottest.Exchange(t, addr, "example.org.", dns.TypeA)
+		return runtime.GOOS != "linux" || fastAnswers(t) > 0
+	})
+	return s
+}
+
+// fastAnswers returns how many queries the fast path has answered.
+func fastAnswers(t *testing.T) float64 { return boottest.Metrics(t)["fast_udp_total{answered}"] }
 
 // transferred returns the records of a transfer of example.org with these objects.
 func transferred(t *testing.T, o *boottest.ZoneObjects) (rrs []dns.RR) {
