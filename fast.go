@@ -300,8 +300,11 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	f.found = lookup{qname: q.Lower(), copies: &f.copies}
 	l := &f.found
 	k, _ := closest(f.blocks, l.qname)
-	if k == nil || q.Cookie && edns.SupportedOption(dns.EDNS0COOKIE) {
+	if k == nil {
 		return 0, fastElsewhere
+	}
+	if q.Cookie && edns.SupportedOption(dns.EDNS0COOKIE) {
+		return 0, fastNotPlain
 	}
 	opt := r.IsEdns0()
 	if k.signing != nil && (opt != nil && opt.Do() || r.Question[0].Qtype == dns.TypeDNSKEY) {

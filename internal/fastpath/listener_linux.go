@@ -125,11 +125,11 @@ func (l *listener) look() {
 	if err == nil {
 		err = l.open()
 	}
-	line := ""
+	line := "fast-udp: on at " + l.addr.String()
 	if err != nil {
 		line = "fast-udp: off at " + l.addr.String() + ": " + err.Error()
 	}
-	if line != "" && line != l.said {
+	if line != l.said && (err != nil || l.said != "") { // on is what is expected
 		l.now.Say(line)
 	}
 	l.said = line
