@@ -57,7 +57,7 @@ func TestFastRoutes(t *testing.T) {
 		{"example.com:0 {\nbind lo 127.0.0.2\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind ::1\nmultisocket 3\nerrors\nbufsize 1232\ncache\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\nforward b.example.com 127.0.0.1:1\nforward c.example.com 127.0.0.1:1\n}", "a.example.com.", "answered"},
-		{"grpc://example.com:0 {\nbind 127.0.0.1\nwhoami\n}\nexample.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
+		{"tls://example.com:0 {\nbind 127.0.0.1\nwhoami\n}\nexample.com:0 {\nbind 127.0.0.1\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 0.0.0.0\ntransfer {\nto *\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\ndnssec {\nkey file " + key + "\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
 		{"example.com:0 {\nbind 127.0.0.1\ntsig {\nrequire AXFR IXFR\nrequire_opcode UPDATE NOTIFY\n}\nkuadrant {\n%s\n}\n}", "a.example.com.", "answered"},
