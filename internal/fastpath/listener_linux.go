@@ -7,6 +7,8 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"sync"
@@ -64,6 +66,7 @@ func Serve(conns []*net.UDPConn, s *Server) *Serving {
 		l = &listener{addr: addr, held: -1}
 		listeners.all[addr] = l
 		time.AfterFunc(lookAgain, l.watch)
+		awaitUpgrade()
 	}
 	serving := &Serving{Server: s, passer: newPasser(s, addr), of: l}
 	l.serving, l.conns = append(l.serving, serving), conns
@@ -85,13 +88,34 @@ func (s *Serving) Release() {
 	defer listeners.Unlock()
 	l := s.of
 	if l.now == s && listeners.all[l.addr] == l {
-		delete(listeners.all, l.addr)
-		l.close()
-		_ = unix.Close(l.held)
+		l.end()
 	}
 	l.serving = slices.DeleteFunc(l.serving, func(one *Serving) bool { return one == s })
 	s.shutdown()
 }
+
+// end closes the sockets for good.
+func (l *listener) end() {
+	delete(listeners.all, l.addr)
+	l.close()
+	_ = unix.Close(l.held)
+}
+
+// awaitUpgrade ends all listeners at SIGUSR2: CoreDNS then hands its sockets to a new process, and ends without a word.
+var awaitUpgrade = sync.OnceFunc(func() {
+	upgrade := make(chan os.Signal, 1)
+	signal.Notify(upgrade, unix.SIGUSR2)
+	go func() {
+		for range upgrade {
+			listeners.Lock()
+			for _, l := range listeners.all {
+				l.end()
+				l.now.Say("fast-udp: off at " + l.addr.String() + " until a reload: SIGUSR2")
+			}
+			listeners.Unlock()
+		}
+	}()
+})
 
 // hold takes a copy of the descriptor of CoreDNS's first socket, in place of the one before.
 func (l *listener) hold() error {

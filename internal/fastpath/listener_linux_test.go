@@ -273,6 +273,34 @@ func TestAddressCloses(t *testing.T) {
 	}
 }
 
+// TestUpgrade: at SIGUSR2, CoreDNS's sockets get everything, which a new process reads from then on, and no query is lost.
+func TestUpgrade(t *testing.T) {
+	at, conns := serveOwn(t, "127.0.0.1:0", 1)
+	s, said := fastServer()
+	serving := Serve(conns, s)
+	done := askOn(t, at)
+	awaitMore(t, &fast)
+	if err := unix.Kill(os.Getpid(), unix.SIGUSR2); err != nil {
+		t.Fatal(err)
+	}
+	for range 60_000 {
+		if said() != "" {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if text := said(); text != "fast-udp: off at "+at.String()+" until a reload: SIGUSR2" || whoAnswers(t, at, nil) != byServer {
+		t.Errorf("said %q, or still on", text)
+	}
+	done()
+	serving.Release()
+	serving = Serve(conns, s)
+	defer serving.Release()
+	if by := whoAnswers(t, at, nil); by != byFast {
+		t.Errorf("after a reload %s answers", dns.RcodeToString[by])
+	}
+}
+
 // awaitMore waits until a count has grown.
 func awaitMore(t *testing.T, n *atomic.Int64) {
 	t.Helper()
