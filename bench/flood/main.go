@@ -1,0 +1,72 @@
+//go:build linux
+
+// Command flood sends queries to a server over UDP and reads no reply: flood ADDRESS NAME RATE SECONDS. It prints how many it sent.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/miekg/dns"
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "flood:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 4 {
+		return fmt.Errorf("4 arguments: address, name, queries a second, seconds")
+	}
+	rate, err := strconv.Atoi(args[2])
+	if err != nil {
+		return err
+	}
+	seconds, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
+	query, err := new(dns.Msg).SetQuestion(dns.Fqdn(args[1]), dns.TypeA).Pack()
+	if err != nil {
+		return err
+	}
+	const sockets, each = 8, 50 // clients, and messages that one call sends
+	var all []net.Conn
+	for range sockets {
+		conn, err := net.Dial("udp", args[0])
+		if err != nil {
+			return err
+		}
+		raw, err := conn.(*net.UDPConn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		if e := raw.Control(func(fd uintptr) {
+			if err = unix.SetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_SEGMENT, len(query)); err == nil {
+				err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 1) // replies are dropped
+			}
+		}); e != nil || err != nil {
+			return fmt.Errorf("set the options of a socket: %w, %w", e, err)
+		}
+		all = append(all, conn)
+	}
+	messages, sent, start := bytes.Repeat(query, each), 0, time.Now()
+	for time.Since(start) < time.Duration(seconds)*time.Second {
+		for _, conn := range all {
+			if _, err := conn.Write(messages); err == nil {
+				sent += each
+			}
+		}
+		time.Sleep(time.Duration(sent)*time.Second/time.Duration(rate) - time.Since(start)) // if it is ahead
+	}
+	fmt.Printf("%d queries sent, %.0f a second\n", sent, float64(sent)/time.Since(start).Seconds())
+	return nil
+}
