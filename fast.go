@@ -61,6 +61,12 @@ func decorator(b coredns.Block) string {
 	return name
 }
 
+// hookDecorated has CoreDNS call serveDecorated, for each instance anew: at SIGUSR1 it forgets that, and otherwise it panics.
+func hookDecorated() {
+	defer func() { _ = recover() }()
+	caddy.RegisterEventHook(pluginName, serveDecorated)
+}
+
 // serveDecorated serves the servers of an instance that has started, where decorate got no say: it says why they are not answered for.
 func serveDecorated(event caddy.EventName, info any) error {
 	inst, _ := info.(*caddy.Instance)
@@ -192,8 +198,8 @@ func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 		routes.blocks[b.Zone] = block
 	}
 	switch {
-	case len(routes.blocks) == 0:
-		return routes, "this version of CoreDNS keeps its zones elsewhere"
+	case len(routes.blocks) == 0, coredns.Accept(s) == nil:
+		return new(fastRoutes), "this version of CoreDNS keeps its zones or opcodes elsewhere"
 	case all != "" && (len(reasons) > 0 || routes.answers()):
 		return new(fastRoutes), all
 	}
@@ -278,12 +284,13 @@ var fastWords = [fastOutcomes]string{
 	fastOnward: "another plugin", fastUnknown: "not ready", fastLong: "too long", fastFailed: "failed",
 }
 
-// Answer implements fastpath.Answerer: what the server's chain would answer. A query that makes it panic is left to that, which says so.
+// Answer implements fastpath.Answerer: what the server's chain would answer.
 func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) (n int) {
 	outcome := fastFailed
 	defer func() {
-		if recover() != nil {
+		if p := recover(); p != nil {
 			n = 0
+			log.Errorf("fast-udp: CoreDNS answers a query that makes it panic: %v", p)
 		}
 		f.outcome[outcome].Inc()
 	}()
@@ -352,10 +359,7 @@ func (f *fastAnswerer) pack(r *dns.Msg, from netip.Addr, l *lookup, out []byte) 
 	for _, rr := range m.Extra[own:] {
 		added += dns.Len(rr)
 	}
-	packed = fastpath.Pack(&m.Msg, out)
-	length = len(packed)
-	if packed == nil || length > min(f.request.Size(), fragmented) {
-		length = m.Len()
+	if packed, length = fastpath.Pack(&m.Msg, out); packed == nil || length > min(f.request.Size(), fragmented) {
 		f.request.Scrub(&m.Msg)
 		var err error
 		if packed, err = m.PackBuffer(out); err != nil || len(packed) > len(out) {

@@ -29,10 +29,7 @@ import (
 
 const pluginName = engine.PluginName
 
-func init() {
-	plugin.Register(pluginName, setup)
-	caddy.RegisterEventHook(pluginName, serveDecorated)
-}
+func init() { plugin.Register(pluginName, setup) }
 
 // instanceKey finds the instance in the storage that all server blocks of a Corefile share.
 type instanceKey struct{}
@@ -44,6 +41,7 @@ func setup(c *caddy.Controller) error {
 	if inst == nil {
 		inst = newInstance()
 		inst.fast.of, inst.fast.options = newest(), inst.config
+		hookDecorated()
 		inst.alive = alive(inst.fast.of)
 		c.Set(instanceKey{}, inst)
 		c.OnStartup(inst.start)

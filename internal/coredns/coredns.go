@@ -43,8 +43,8 @@ func Sockets(inst *caddy.Instance, s *dnsserver.Server) (conns []*net.UDPConn, f
 			own = conn
 		}
 	}
-	for _, conn := range Servers(inst) {
-		if own != nil && conn.LocalAddr().String() == own.LocalAddr().String() {
+	for server, conn := range Servers(inst) {
+		if own != nil && server.Addr == s.Addr && conn.LocalAddr().String() == own.LocalAddr().String() {
 			conns = append(conns, conn)
 		}
 	}
@@ -75,12 +75,15 @@ func Blocks(s *dnsserver.Server) iter.Seq[Block] {
 	}
 }
 
-// Accept decides about messages as a server does.
+// Accept returns what decides about messages as a server does; nil if it keeps that elsewhere.
 func Accept(s *dnsserver.Server) dns.MsgAcceptFunc {
 	opcodes := reflect.ValueOf(s).Elem().FieldByName("allowedOpcodes")
+	if !has[map[int]struct{}](opcodes) {
+		return nil
+	}
 	return func(h dns.Header) dns.MsgAcceptAction {
 		action, opcode := dns.DefaultMsgAcceptFunc(h), int(h.Bits>>11)&0xf
-		if action != dns.MsgRejectNotImplemented || !has[map[int]struct{}](opcodes) || !opcodes.MapIndex(reflect.ValueOf(opcode)).IsValid() {
+		if action != dns.MsgRejectNotImplemented || !opcodes.MapIndex(reflect.ValueOf(opcode)).IsValid() {
 			return action
 		}
 		if h.Qdcount != 1 {

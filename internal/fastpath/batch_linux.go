@@ -119,7 +119,7 @@ func (b *batch) from(i int) netip.AddrPort {
 	return netip.AddrPortFrom(addr, binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(&in6.Port))[:]))
 }
 
-// addReply has the reply to the i-th message, of so many octets in replies[i], written with the others. local is from controls.
+// addReply queues the first size octets of replies[i] as the reply to the i-th message. local, from controls, sets its source address.
 func (b *batch) addReply(i, size int, local []byte) {
 	n := len(b.pending)
 	out := &b.out[n]

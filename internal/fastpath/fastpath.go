@@ -4,7 +4,7 @@
 //
 //	query.go           a message → Query; what is not a plain query is not read
 //	reply.go           a reply → a message
-//	filter_linux.go    which socket gets a message
+//	filter_linux.go    which sockets get messages
 //	batch_linux.go     many messages in one system call
 //	listener_linux.go  the sockets of an address: opened, handed on, closed without a lost query
 //	pass_linux.go      a message → what CoreDNS answers
@@ -25,7 +25,7 @@ type Server struct {
 	Handler dns.Handler
 	Accept  dns.MsgAcceptFunc
 	Secrets map[string]string
-	// Lost counts messages that the kernel dropped. Say logs a line: why the address is answered by CoreDNS alone, or no more.
+	// Lost counts messages that the kernel dropped. Say logs why the fast path is off at an address, and that it is on again.
 	Lost func(n uint32)
 	Say  func(line string)
 }

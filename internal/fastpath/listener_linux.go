@@ -24,7 +24,7 @@ var listeners = struct {
 	all map[netip.AddrPort]*listener
 }{all: make(map[netip.AddrPort]*listener)}
 
-// own has the inodes of this process's sockets, those of CoreDNS that are closed, too.
+// own holds the inodes of this process's sockets, including CoreDNS's that are closed since.
 var own = make(map[string]bool)
 
 // listener is the sockets at an address.
@@ -110,7 +110,7 @@ var awaitUpgrade = sync.OnceFunc(func() {
 			listeners.Lock()
 			for _, l := range listeners.all {
 				l.end()
-				l.now.Say("fast-udp: off at " + l.addr.String() + " until a reload: SIGUSR2")
+				l.now.Say("fast-udp: off at " + l.addr.String() + ": SIGUSR2 starts a new process; if that fails, a reload turns it on again")
 			}
 			listeners.Unlock()
 		}
@@ -159,8 +159,8 @@ func (l *listener) look() {
 	l.said = line
 }
 
-// open opens a socket for each processor, and has the kernel give them plain queries. Before they are bound it has the others get
-// everything, so that a failure loses nothing.
+// open opens a socket for each processor, and has the kernel give them everything. Before they are bound it has the others get that, so
+// that a failure loses nothing.
 func (l *listener) open() error {
 	others, err := socketsAt(l.addr) // without those just closed
 	if err != nil {
@@ -170,8 +170,9 @@ func (l *listener) open() error {
 	if l.addr.Addr().Zone() != "" {
 		return errors.New("the system's list of sockets does not tell link-local addresses of several interfaces apart")
 	}
-	if slices.ContainsFunc(others, func(inode string) bool { return !own[inode] }) {
-		return errors.New("a socket of another process has this address; the fast path resumes when it closes")
+	if len(others) > len(l.conns) || slices.ContainsFunc(others, func(inode string) bool { return !own[inode] }) {
+		return errors.New("another socket has this address, of another process or of CoreDNS before a reload; " +
+			"the fast path resumes when it closes")
 	}
 	l.seen = nil
 	if l.held < 0 {
@@ -179,7 +180,7 @@ func (l *listener) open() error {
 			return fmt.Errorf("copy a socket of CoreDNS: %w", err)
 		}
 	}
-	if err := attach(l.held, len(others), 0); err != nil {
+	if err := attach(l.held, 0, len(others)); err != nil {
 		return err
 	}
 	l.group = len(others)
@@ -226,16 +227,18 @@ func (l *listener) close() {
 	l.group, l.workers = 0, nil
 }
 
-// yield has the workers' sockets get nothing more: CoreDNS's first one gets it, or if that is closed, a socket at all addresses does.
+// yield has the workers' sockets get nothing more: CoreDNS's first one gets it, or if that is closed, one bound since, or one at all
+// addresses.
 func (l *listener) yield() {
-	if l.isLast() {
-		_ = leave(l.held)
-		for _, w := range l.workers {
-			_ = with(w.conn, leave)
-		}
+	if !l.isLast() {
+		_ = attach(l.held, 0, 1)
 		return
 	}
-	_ = attach(l.held, 1, 0) // the first slot is CoreDNS's; those of sockets that it has closed are others' now
+	_ = leave(l.held)
+	_ = detach(l.held)
+	for _, w := range l.workers {
+		_ = with(w.conn, leave)
+	}
 }
 
 // settle is how long a message may take from the program to a socket's queue.

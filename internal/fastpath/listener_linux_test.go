@@ -122,12 +122,12 @@ var kinds = []struct {
 	{"another type", func(m *dns.Msg) { m.Question[0].Qtype = dns.TypeTXT }, byPassed},
 	{"another class", func(m *dns.Msg) { m.Question[0].Qclass = dns.ClassCHAOS }, byPassed},
 	{"a TSIG", func(m *dns.Msg) { m.SetTsig("key.", dns.HmacSHA256, 300, time.Now().Unix()) }, byPassed},
-	{"two questions", func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }, byServer},
-	{"a NOTIFY", func(m *dns.Msg) { m.Opcode = dns.OpcodeNotify }, byServer},
-	{"an UPDATE", func(m *dns.Msg) { m.Opcode = dns.OpcodeUpdate }, byServer},
+	{"two questions", func(m *dns.Msg) { m.Question = append(m.Question, m.Question[0]) }, byPassed},
+	{"a NOTIFY", func(m *dns.Msg) { m.Opcode = dns.OpcodeNotify }, byPassed},
+	{"an UPDATE", func(m *dns.Msg) { m.Opcode = dns.OpcodeUpdate }, byPassed},
 	{"an answer section", func(m *dns.Msg) {
 		m.Answer = []dns.RR{&dns.A{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeA, Class: 1}, A: net.IPv4zero}}
-	}, byServer},
+	}, byPassed},
 }
 
 // clientOf returns a client whose sockets are bound to a loopback address before they are connected: otherwise connecting moves them to
@@ -257,19 +257,61 @@ func TestNothingIsLost(t *testing.T) {
 	}
 }
 
-// TestAddressCloses: CoreDNS closes its socket at an address, as in a reload that binds to all addresses, and loses no plain query.
+// TestAddressCloses: CoreDNS closes its socket at an address, and loses no message: as in a reload that binds to all addresses, or to the
+// same one anew, with a plugin that the fast path does not know.
 func TestAddressCloses(t *testing.T) {
-	for range 10 {
+	for i := range 20 {
 		at, conns := serveOwn(t, "127.0.0.1:0", 1)
-		serveOwn(t, netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port()).String(), 1)
+		next := at
+		if i%2 == 0 {
+			next = netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port())
+		}
 		s, _ := fastServer()
 		serving := Serve(conns, s)
 		done := askOn(t, at)
 		awaitMore(t, &fast)
+		serveOwn(t, next.String(), 1)
 		_ = conns[0].Close()
+		for _, k := range kinds {
+			if by := whoAnswers(t, at, k.change); by != k.by && (next != at || by != byServer) { // the new one, or a look sees it
+				t.Errorf("%s is answered by %s", k.name, dns.RcodeToString[by])
+			}
+		}
 		serving.Release()
+		if by := whoAnswers(t, at, nil); by != byServer {
+			t.Errorf("after the end %s answers", dns.RcodeToString[by])
+		}
 		awaitMore(t, &asked)
 		done()
+	}
+}
+
+// TestBoundAnew: a reload binds the address anew, as where the Corefile spells it otherwise. The fast path is off until CoreDNS closes the
+// socket before.
+func TestBoundAnew(t *testing.T) {
+	at, old := serveOwn(t, "127.0.0.1:0", 1)
+	s, _ := fastServer()
+	first := Serve(old, s)
+	_, conns := serveOwn(t, at.String(), 1)
+	s, said := fastServer()
+	second := Serve(conns, s)
+	defer second.Release()
+	for _, k := range kinds {
+		if by := whoAnswers(t, at, k.change); by != byServer {
+			t.Errorf("%s is answered by %s", k.name, dns.RcodeToString[by])
+		}
+	}
+	_ = old[0].Close()
+	first.Release()
+	second.of.watch()
+	for _, k := range kinds {
+		if by := whoAnswers(t, at, k.change); by != k.by {
+			t.Errorf("at the end %s is answered by %s", k.name, dns.RcodeToString[by])
+		}
+	}
+	off := "fast-udp: off at " + at.String() + ": another socket has this address, of another process or of CoreDNS before a reload; the fast path resumes when it closes"
+	if text := said(); text != off+"\nfast-udp: on at "+at.String() {
+		t.Errorf("said %q", text)
 	}
 }
 
@@ -289,7 +331,7 @@ func TestUpgrade(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if text := said(); text != "fast-udp: off at "+at.String()+" until a reload: SIGUSR2" || whoAnswers(t, at, nil) != byServer {
+	if text := said(); text != "fast-udp: off at "+at.String()+": SIGUSR2 starts a new process; if that fails, a reload turns it on again" || whoAnswers(t, at, nil) != byServer {
 		t.Errorf("said %q, or still on", text)
 	}
 	done()
@@ -614,7 +656,7 @@ func TestOtherProcess(t *testing.T) {
 			if _, err := out.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}
-			line := "fast-udp: off at " + at.String() + ": a socket of another process has this address; the fast path resumes when it closes"
+			line := "fast-udp: off at " + at.String() + ": another socket has this address, of another process or of CoreDNS before a reload; the fast path resumes when it closes"
 			await(byServer, line)
 			_ = in.Close()
 			if err := cmd.Wait(); err != nil {

@@ -13,10 +13,11 @@ import (
 
 // passer has messages answered as CoreDNS would: by a dns.Server, over a connection that hands it what workers pass on.
 type passer struct {
-	addr   netip.AddrPort
-	server *dns.Server
-	passed chan *sender
-	done   chan struct{} // closed to end reading
+	net.PacketConn // nil: a dns.Server needs the methods below alone
+	addr           netip.AddrPort
+	server         *dns.Server
+	passed         chan *sender
+	done           chan struct{} // closed to end reading
 }
 
 // sender is the address that handlers see, with its message, and how a reply gets there. The address comes first: WriteTo finds the rest
@@ -69,10 +70,8 @@ func (p *passer) WriteTo(message []byte, addr net.Addr) (int, error) {
 	return n, err
 }
 
-func (p *passer) LocalAddr() net.Addr              { return net.UDPAddrFromAddrPort(p.addr) }
-func (p *passer) Close() error                     { return nil }
-func (p *passer) SetDeadline(time.Time) error      { return nil }
-func (p *passer) SetWriteDeadline(time.Time) error { return nil }
+func (p *passer) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(p.addr) }
+func (p *passer) Close() error        { return nil }
 
 // SetReadDeadline ends reading at a time long ago, which a dns.Server sets once, to shut down. Its other deadlines do not count.
 func (p *passer) SetReadDeadline(t time.Time) error {

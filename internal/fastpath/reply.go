@@ -6,9 +6,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Pack puts a reply into out as dns.Msg.Pack does without compression, and returns it; nil if it does not fit. It allocates nothing, not
-// for a client subnet of IPv4 or IPv6 alone in an OPT record at the end either.
-func Pack(m *dns.Msg, out []byte) []byte {
+// Pack puts a reply into out as dns.Msg.Pack does without compression, and returns it; nil if it does not fit. length is that of
+// dns.Msg.Len, which is more for some texts. Pack allocates nothing, not for a client subnet of IPv4 or IPv6 alone in an OPT record at the
+// end either.
+func Pack(m *dns.Msg, out []byte) (packed []byte, length int) {
 	all, opt := m.Extra, m.IsEdns0()
 	var subnet *dns.EDNS0_SUBNET
 	if opt != nil && len(opt.Option) == 1 && all[len(all)-1] == dns.RR(opt) {
@@ -16,15 +17,16 @@ func Pack(m *dns.Msg, out []byte) []byte {
 			m.Extra = all[:len(all)-1]
 		}
 	}
-	b, err := m.PackBuffer(out)
+	packed, err := m.PackBuffer(out)
+	length = m.Len() - len(packed)
 	if m.Extra = all; subnet != nil && err == nil {
-		binary.BigEndian.PutUint16(b[10:], uint16(len(all)))
-		b = appendSubnet(b, opt, subnet)
+		binary.BigEndian.PutUint16(packed[10:], uint16(len(all)))
+		packed = appendSubnet(packed, opt, subnet)
 	}
-	if err != nil || len(b) > len(out) {
-		return nil
+	if length += len(packed); err != nil || len(packed) > len(out) {
+		return nil, length
 	}
-	return b
+	return packed, length
 }
 
 // appendSubnet appends an OPT record with a client subnet (RFC 6891 §6.1.2, RFC 7871 §6).
