@@ -290,7 +290,7 @@ func (f *fastAnswerer) Answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	defer func() {
 		if p := recover(); p != nil {
 			n = 0
-			log.Errorf("fast-udp: CoreDNS answers a query that makes it panic: %v", p)
+			log.Errorf("fast-udp: a panic, so CoreDNS answers the query for %s: %v", q.Msg.Question[0].Name, p)
 		}
 		f.outcome[outcome].Inc()
 	}()

@@ -99,7 +99,7 @@ var silent = []string{"cancel", "nsid", "bufsize", "prometheus", "errors", "chao
 // Before returns the n plugins that a block has before the one with a name, in their order. why says, with an article, which of them wants
 // to see each query, or what else does; "" for nothing.
 func (b Block) Before(name string, n int) (before []plugin.Handler, why string) {
-	all := b.Handlers() // in their order, without those that are not called as in the Corefile
+	all := b.Handlers() // in their order, without those whose names are no directives
 	at := slices.IndexFunc(all, func(h plugin.Handler) bool { return h.Name() == name })
 	switch {
 	case b.Others || len(b.FilterFuncs) > 0:
