@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -24,15 +25,12 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 4 {
-		return fmt.Errorf("4 arguments: address, name, queries a second, seconds")
+		return errors.New("want 4 arguments: ADDRESS NAME RATE SECONDS")
 	}
 	rate, err := strconv.Atoi(args[2])
-	if err != nil {
-		return err
-	}
-	seconds, err := strconv.Atoi(args[3])
-	if err != nil {
-		return err
+	seconds, bad := strconv.Atoi(args[3])
+	if err = errors.Join(err, bad); err != nil || rate <= 0 {
+		return fmt.Errorf("RATE %s and SECONDS %s: want whole numbers, and a rate above 0", args[2], args[3])
 	}
 	query, err := new(dns.Msg).SetQuestion(dns.Fqdn(args[1]), dns.TypeA).Pack()
 	if err != nil {
@@ -49,12 +47,12 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
-		if e := raw.Control(func(fd uintptr) {
-			if err = unix.SetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_SEGMENT, len(query)); err == nil {
-				err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 1) // replies are dropped
-			}
-		}); e != nil || err != nil {
-			return fmt.Errorf("set the options of a socket: %w, %w", e, err)
+		closed := raw.Control(func(fd uintptr) {
+			err = errors.Join(unix.SetsockoptInt(int(fd), unix.IPPROTO_UDP, unix.UDP_SEGMENT, len(query)),
+				unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, 1)) // replies are dropped
+		})
+		if err := errors.Join(closed, err); err != nil {
+			return fmt.Errorf("set the options of a socket: %w", err)
 		}
 		all = append(all, conn)
 	}
