@@ -39,35 +39,49 @@ type fastServers struct {
 	released bool
 }
 
+// prepare is for the sockets that CoreDNS has before a reload.
+func (f *fastServers) prepare() {
+	if f.options.FastUDP == "off" {
+		return
+	}
+	for _, inst := range caddy.Instances() {
+		for _, conn := range coredns.Servers(inst) {
+			fastpath.Prepare(conn)
+		}
+	}
+}
+
 // decorate is the UDPDecorateWriterFunc of each block, by which CoreDNS tells of a server that it starts. It does not wait: CoreDNS cannot
 // stop a server that it is starting.
 func (f *fastServers) decorate(s *dnsserver.Server) dns.DecorateWriter {
-	for b := range coredns.Blocks(s) {
-		if decorator(b) != "" {
-			return b.UDPDecorateWriterFunc(s)
-		}
+	if other, _ := decorator(s); other != nil {
+		return other(s)
 	}
 	go f.serve(s)
 	return nil
 }
 
-// decorator returns the name of another plugin that decorates the writers of a block's server, such as shed; "" for none.
-func decorator(b coredns.Block) string {
-	d := reflect.ValueOf(b.UDPDecorateWriterFunc)
-	if d.IsNil() || d.Pointer() == reflect.ValueOf(new(fastServers).decorate).Pointer() { // the same for all instances
-		return ""
+// decorator returns the UDPDecorateWriterFunc of another plugin in a block of a server, such as shed, and says which block has which
+// plugin; nil for none.
+func decorator(s *dnsserver.Server) (other func(*dnsserver.Server) dns.DecorateWriter, which string) {
+	own := reflect.ValueOf(new(fastServers).decorate).Pointer() // the same for all instances
+	for b := range coredns.Blocks(s) {
+		if d := reflect.ValueOf(b.UDPDecorateWriterFunc); !d.IsNil() && d.Pointer() != own {
+			name, _, _ := strings.Cut(path.Base(runtime.FuncForPC(d.Pointer()).Name()), ".") // of its package
+			return b.UDPDecorateWriterFunc, "the block of " + b.Zone + " has the plugin " + name
+		}
 	}
-	name, _, _ := strings.Cut(path.Base(runtime.FuncForPC(d.Pointer()).Name()), ".") // of its package
-	return name
+	return nil, ""
 }
 
-// hookDecorated has CoreDNS call serveDecorated, for each instance anew: at SIGUSR1 it forgets that, and otherwise it panics.
+// hookDecorated has CoreDNS call serveDecorated. It does so for each instance, since CoreDNS forgets hooks at SIGUSR1; where it has not,
+// it panics.
 func hookDecorated() {
 	defer func() { _ = recover() }()
 	caddy.RegisterEventHook(pluginName, serveDecorated)
 }
 
-// serveDecorated serves the servers of an instance that has started, where decorate got no say: it says why they are not answered for.
+// serveDecorated calls serve for the servers of an instance for which decorate does not: it says why the fast path is off there.
 func serveDecorated(event caddy.EventName, info any) error {
 	inst, _ := info.(*caddy.Instance)
 	if event != caddy.InstanceStartupEvent || inst == nil {
@@ -75,11 +89,8 @@ func serveDecorated(event caddy.EventName, info any) error {
 	}
 	if i, ours := inst.Storage[instanceKey{}].(*instance); ours {
 		for s := range coredns.Servers(inst) {
-			for b := range coredns.Blocks(s) {
-				if decorator(b) != "" {
-					i.fast.serve(s)
-					break
-				}
+			if other, _ := decorator(s); other != nil {
+				i.fast.serve(s)
 			}
 		}
 	}
@@ -167,14 +178,12 @@ type fastBlock struct {
 // routesOf returns the routes of a server, and why it has none for some blocks of the plugin.
 func routesOf(s *dnsserver.Server) (routes *fastRoutes, why string) {
 	routes = &fastRoutes{server: s.Addr, blocks: make(map[string]*fastBlock)}
-	var all string // why it has none for any
+	_, all := decorator(s) // why it has none for any
 	var reasons []string
 	for b := range coredns.Blocks(s) {
 		place := "the block of " + b.Zone + " has "
 		routes.blocks[b.Zone] = nil
-		if by := decorator(b); by != "" {
-			all = place + "the plugin " + by
-		} else if b.ProxyProtoConnPolicy != nil {
+		if b.ProxyProtoConnPolicy != nil {
 			all = place + "the plugin proxyproto"
 		}
 		k, ours := b.Handler(pluginName).(*Kuadrant)

@@ -13,10 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/coredns-kuadrant/kuadrant/internal/coredns"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
-	"github.com/coredns-kuadrant/kuadrant/internal/fastpath"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
@@ -40,7 +38,7 @@ func setup(c *caddy.Controller) error {
 	inst, _ := c.Get(instanceKey{}).(*instance)
 	if inst == nil {
 		inst = newInstance()
-		inst.fast.of, inst.fast.options = newest(), inst.config
+		inst.fast.of = newest()
 		hookDecorated()
 		inst.alive = alive(inst.fast.of)
 		c.Set(instanceKey{}, inst)
@@ -309,6 +307,7 @@ func newInstance() *instance {
 	reload.Lock()
 	defer reload.Unlock()
 	i := &instance{config: new(engine.Options), blocks: new(serverBlocks), server: reload.handed, alive: func() bool { return true }}
+	i.fast.options = i.config
 	reload.handed = nil
 	if i.server == nil {
 		i.server = newServer()
@@ -320,13 +319,7 @@ func newInstance() *instance {
 func (i *instance) start() error {
 	reload.Lock()
 	defer reload.Unlock()
-	if i.config.FastUDP != "off" {
-		for _, inst := range caddy.Instances() {
-			for _, conn := range coredns.Servers(inst) {
-				fastpath.Prepare(conn)
-			}
-		}
-	}
+	i.fast.prepare()
 	s, begins := i.server, i.server.holder == nil
 	for _, look := range i.first {
 		look()
