@@ -252,7 +252,7 @@ type worker struct {
 	inode string
 	lost  uint32
 	done  chan struct{}
-	// answerer is that of the server used last.
+	// used is the server used last, and answerer the worker's own from it.
 	used     *Serving
 	answerer Answerer
 }
@@ -325,11 +325,11 @@ func (w *worker) answer(b *batch, write func(uintptr) bool) {
 	b.pending = b.out[:0]
 	lost := w.lost
 	for i := range b.n {
+		message, from := b.message(i), b.from(i)
 		var query *Query // nil if the message is not a plain one
-		if message := b.message(i); b.in[i].Flags&unix.MSG_TRUNC == 0 && b.query.Parse(message) {
+		if b.in[i].Flags&unix.MSG_TRUNC == 0 && b.query.Parse(message) {
 			query = &b.query
 		}
-		from := b.from(i)
 		local, dropped := b.controls(i)
 		if dropped != 0 {
 			lost = dropped
@@ -337,7 +337,7 @@ func (w *worker) answer(b *batch, write func(uintptr) bool) {
 		if n := w.answerer.Answer(query, from.Addr(), b.replies[i][:]); n > 0 {
 			b.addReply(i, n, local)
 		} else {
-			w.used.pass(b.message(i), from, w.conn, local)
+			w.used.pass(message, from, w.conn, local)
 		}
 	}
 	if lost != w.lost {

@@ -390,6 +390,21 @@ func (h *held) Answer(q *Query, from netip.Addr, out []byte) int {
 	return h.echo.Answer(q, from, out)
 }
 
+// plainClient returns a connection to an address, until the test ends, and a query to write.
+func plainClient(t *testing.T, at netip.AddrPort) (conn net.Conn, query []byte) {
+	t.Helper()
+	conn, err := net.Dial("udp", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	query, err = message(nil).Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn, query
+}
+
 // TestLost: what the kernel drops while no worker reads is counted: of all that was sent, the rest is answered.
 func TestLost(t *testing.T) {
 	at, conns := serveOwn(t, "127.0.0.1:0", 1)
@@ -405,15 +420,7 @@ func TestLost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	conn, err := net.Dial("udp", at.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	query, err := message(nil).Pack()
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn, query := plainClient(t, at)
 	sent := int64(0)
 	for ; sent < 30_000; sent++ {
 		if sent == 5000 {
@@ -450,15 +457,7 @@ func TestWorkerAllocations(t *testing.T) {
 		if err := with(conn, w.prepare); err != nil {
 			t.Fatal(err)
 		}
-		client, err := net.Dial("udp", netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), w.of.addr.Port()).String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		query, err := message(nil).Pack()
-		if err != nil {
-			t.Fatal(err)
-		}
+		client, query := plainClient(t, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), w.of.addr.Port()))
 		b, in := newBatch(), make([]byte, replySize)
 		read, write := b.read, b.write
 		if n := testing.AllocsPerRun(100, func() {
