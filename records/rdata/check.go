@@ -1,6 +1,7 @@
 package rdata
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -151,7 +152,7 @@ func checkService(params []dns.SVCBKeyValue) error {
 		if m, ok := p.(*dns.SVCBMandatory); ok {
 			for i, k := range m.Code {
 				if k == dns.SVCB_MANDATORY || i > 0 && k <= m.Code[i-1] || !has(k) {
-					wrong = fmt.Sprintf("names %s, which is missing, repeated, or mandatory itself (RFC 9460 §8)", k)
+					wrong = missing(cmp.Or(k.String(), numbered(k)))
 				}
 			}
 		}

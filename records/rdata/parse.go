@@ -36,7 +36,11 @@ func Parse(head dns.RR_Header, text, origin string) (dns.RR, error) {
 	case head.Rrtype == dns.TypeA || head.Rrtype == dns.TypeAAAA:
 		return parseAddress(head, trimmed)
 	}
-	rr, err := parseMaster(head.Rrtype, text, origin)
+	parse := parseMaster
+	if head.Rrtype == dns.TypeSVCB || head.Rrtype == dns.TypeHTTPS {
+		parse = parseService
+	}
+	rr, err := parse(head.Rrtype, text, origin)
 	if err != nil {
 		return nil, err
 	}
@@ -209,18 +213,15 @@ func pack(rr dns.RR) ([]byte, error) {
 	defer packBuffers.Put(buf)
 	end, err := dns.PackRR(rr, buf[:], 0, nil, false)
 	switch {
+	case err == nil && end > maxRecord, errors.Is(err, dns.ErrBuf), err != nil && strings.Contains(err.Error(), "overflow"):
+		return nil, errTooLong
 	case err != nil:
 		return nil, unpackable(rr.Header().Rrtype, err)
-	case end > maxRecord:
-		return nil, errTooLong
 	}
 	return bytes.Clone(buf[:end]), nil
 }
 
 // unpackable tells the author of data why they cannot be sent.
 func unpackable(rtype uint16, err error) error {
-	if errors.Is(err, dns.ErrBuf) || strings.Contains(err.Error(), "overflow") {
-		return errTooLong
-	}
 	return fmt.Errorf("it cannot be packed (%w)%s", err, example(rtype))
 }

@@ -132,6 +132,15 @@ var cases = []struct {
 	}, [][2]string{
 		{"1 . mandatory=alpn", "mandatory names alpn, which is missing"},
 		{"1 . mandatory=mandatory", "itself"},
+		{"1 . mandatory=alpn,foo alpn=h2", `mandatory names "foo", which is missing`},
+		{`1 . key0=\255\255`, "mandatory names key65535, which is missing"},
+		{"1 . key3=", "port length"},
+		{"1 . ipv6hint=2001:db8::1,::ffff:192.0.2.1", "IPv4-mapped address ::ffff:192.0.2.1, with which CoreDNS cannot be a secondary: write ipv4hint=192.0.2.1"},
+		{`1 . key6=\000\000\000\000\000\000\000\000\000\000\255\255\192\000\002\001`, "expected ipv6"},
+		{"1 . key5=", "ech has no value"},
+		{"1 . key7=/dns-query", "RFC 9461"},
+		{"1 . key1=h2", "bad svcbalpn"},
+		{"1 . key3=50 port=50", "repeated"},
 		{"1 . mandatory=port,port port=1", "repeated"},
 		{"1 . no-default-alpn", "needs alpn beside it"},
 		{"1 . alpn=h2 alpn=h3", "repeated"},
@@ -161,6 +170,33 @@ func TestParse(t *testing.T) {
 		for _, b := range c.bad {
 			if _, err := parsed(rtype, b[0]); err == nil || !strings.Contains(err.Error(), b[1]) {
 				t.Errorf("%s %.80s: %v, want %q", c.rtype, b[0], err, b[1])
+			}
+		}
+	}
+}
+
+// TestServiceKeys (bug_3a17): a key by its number has the data of its name (RFC 9460 §2.1).
+func TestServiceKeys(t *testing.T) {
+	for _, rtype := range []uint16{dns.TypeSVCB, dns.TypeHTTPS} {
+		for numbers, names := range map[string]string{
+			`1 . key7="/dns-query{?dns}"`: "1 . dohpath=/dns-query{?dns}",
+			`1 . key8`:                    "1 . ohttp",
+			`1 . key1=\002h2`:             "1 . alpn=h2",
+			`1 . key1="\002h2\002h3" key2= key3=\001\187`:          "1 . alpn=h2,h3 no-default-alpn port=443",
+			`1 key7 key667="a key7=b" key8`:                        `1 key7 ohttp key667="a key7=b"`,
+			"1 . ( key8 ; key1=x\n\tkey1=\\002h2 )":                "1 . alpn=h2 ohttp",
+			`1 . mandatory=key1,key667 key667=x alpn=h2`:           "1 . mandatory=alpn,key667 alpn=h2 key667=x",
+			`1 . mandatory="key1" key1=\002h2 key65534=\"key7\;\\`: `1 . mandatory=alpn alpn=h2 key65534="\"key7;\\"`,
+			`1 . key0=\000\001\000\003 port=1 alpn=h2`:             "1 . mandatory=port,alpn alpn=h2 port=1",
+			`1 . key4=\192\000\002\001 key5=\001`:                  "1 . ipv4hint=192.0.2.1 ech=AQ==",
+		} {
+			want, err := parsed(rtype, names)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := parsed(rtype, numbers)
+			if err != nil || got.String() != want.String() {
+				t.Errorf("%s is %v, want %v (%v)", numbers, got, want, err)
 			}
 		}
 	}
