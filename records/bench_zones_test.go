@@ -15,6 +15,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/bench/stats"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
 // staticZone is a cluster with one Zone and n Records in it: of ten names eight have an
@@ -337,8 +338,56 @@ func BenchmarkZoneMatch(b *testing.B) {
 	report(b, "ratio", ratios)
 }
 
-// snapshotOfZones serves n zones below another.
-func snapshotOfZones(b *testing.B, n int) *records.Snapshot {
+// BenchmarkNewZone has a Zone come and go beside many that have lines in the registry. resolve-s is the CPU time of deciding on all of
+// them, wait-s that of the step after which others' changes are compiled, whole-s that of compiling everything from nothing.
+func BenchmarkNewZone(b *testing.B) {
+	for _, n := range []int{8000, 32_000} {
+		b.Run(fmt.Sprintf("zones=%d", n), func(b *testing.B) {
+			opt, c := staticOptions(), clusterOfZones(b, n)
+			in := api.Objects{Clusters: []*api.Cluster{c}}
+			snap := records.Compile(nil, in, opt, benchTime)
+			registry := in.Acquired.Edit()
+			for key, owner := range snap.ZoneOwners() {
+				registry.Set(key, owner)
+			}
+			if in.Acquired = registry.Map(); in.Acquired.Len() <= n {
+				b.Fatalf("%d lines for %d Zones", in.Acquired.Len(), n)
+			}
+			snap = records.Compile(nil, in, opt, benchTime)
+			next, zones := *c, c.Zones.Edit()
+			z, err := api.DecodeZone("bench", []byte(`{"metadata":{"name":"more","namespace":"dns"},"spec":{"domainName":"more.`+staticOrigin+`"}}`))
+			if err != nil {
+				b.Fatal(err)
+			}
+			zones.Set(z.Name, z)
+			next.Zones, next.Changed = zones.Map(), []api.Ref{{Kind: api.KindZone, Name: z.Name}}
+			more := in
+			more.Clusters = []*api.Cluster{&next}
+			var resolve, wait, whole []float64
+			timed := func(all *[]float64, f func()) {
+				runtime.GC()
+				since := cpu(b)
+				f()
+				*all = append(*all, (cpu(b) - since).Seconds())
+			}
+			for b.Loop() {
+				timed(&resolve, func() { endpoint.ResolveZones(more, nil, opt) })
+				timed(&wait, func() {
+					if n := snap.Next(more, opt); n.Fits() || !n.CompileLeaves(benchTime).Behind() {
+						b.Fatal("a new Zone is no new structure")
+					}
+				})
+				timed(&whole, func() { records.Compile(nil, more, opt, benchTime) })
+			}
+			report(b, "resolve-s", resolve)
+			report(b, "wait-s", wait)
+			report(b, "whole-s", whole)
+		})
+	}
+}
+
+// clusterOfZones has n Zones below another.
+func clusterOfZones(b *testing.B, n int) *api.Cluster {
 	c := newStaticZone(b, 10).cluster
 	zones := c.Zones.Edit()
 	for i := range n {
@@ -351,7 +400,12 @@ func snapshotOfZones(b *testing.B, n int) *records.Snapshot {
 	c.Zones = zones.Map()
 	parent, _ := c.Zones.Get("dns/static")
 	parent.Delegations[0].Zones = []string{"*"}
-	snap := compile(nil, &c, staticOptions())
+	return &c
+}
+
+// snapshotOfZones serves n zones below another.
+func snapshotOfZones(b *testing.B, n int) *records.Snapshot {
+	snap := compile(nil, clusterOfZones(b, n), staticOptions())
 	if len(snap.Zones()) != n+1 {
 		b.Fatalf("%d zones, want %d", len(snap.Zones()), n+1)
 	}

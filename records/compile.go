@@ -14,23 +14,17 @@ import (
 
 // Compile makes the snapshot of in under opt.
 //
-// prev is the snapshot before; nil for none. Serials continue from it. If in has its structure (see Fits), Compile looks only at what
+// prev is the snapshot before; nil for none. Serials continue from it. If in has its structure (see Next.Fits), Compile looks only at what
 // in.Clusters[i].Changed names: the result equals that of compiling from nothing, at the cost of the change. now dates serials.
 //
 // Compile never fails: it leaves out what cannot be served, and the verdict of the object says why (rule 8.1). One goroutine at a time may
 // continue from a snapshot and its successors; others may read them meanwhile, or compile from nothing after one of them.
-// meanwhile, or compile from nothing after one of them.
 func Compile(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	if prev != nil && !prev.behind {
-		if set := prev.fits(&in, opt); set != nil {
-			return compile(prev, prev, set, in, opt, now)
-		}
-	}
-	return compile(nil, prev, nil, in, opt, now)
+	return prev.Next(in, opt).Compile(now)
 }
 
-// compile makes the snapshot of in from base, which has its structure, with the zones of set; a nil base compiles from nothing. The result
-// comes after last.
+// compile makes the snapshot of in from base, which has its structure, with the zones of set; a nil base compiles from nothing, and a
+// nil set resolves the zones. The result comes after last.
 func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
 	c := newCompiler(base, last, set, in, opt)
 	c.children()

@@ -17,10 +17,47 @@ import (
 // Compile does both at once. When compiling from nothing takes long, CompileLeaves lets leaves change under the existing structure, and
 // Rebase continues from what was compiled meanwhile.
 
+// Next is the snapshot after another one, before it is compiled: its objects, and the zones that they have.
+type Next struct {
+	prev *Snapshot // nil for none
+	in   api.Objects
+	opt  *endpoint.Options
+	set  *endpoint.Zones // nil if they have to be resolved
+	fits bool
+}
+
+// Next returns the snapshot of in under opt that comes after s, which may be nil.
+func (s *Snapshot) Next(in api.Objects, opt *endpoint.Options) *Next {
+	n := &Next{prev: s, in: in, opt: opt}
+	if s != nil && !s.behind {
+		n.set, n.fits = s.fits(&in, opt)
+	}
+	return n
+}
+
+// Fits reports whether it has the structure of the snapshot before, so that Compile looks only at what has changed.
+func (n *Next) Fits() bool { return n.fits }
+
+// Compile is the function Compile.
+func (n *Next) Compile(now time.Time) *Snapshot {
+	if n.fits {
+		return compile(n.prev, n.prev, n.set, n.in, n.opt, now)
+	}
+	return compile(nil, n.prev, n.set, n.in, n.opt, now)
+}
+
+// CompileLeaves is the function CompileLeaves.
+func (n *Next) CompileLeaves(now time.Time) *Snapshot {
+	if n.fits {
+		return n.Compile(now)
+	}
+	return compileHeld(n.prev, n.prev, n.in, now)
+}
+
 // CompileLeaves makes the snapshot of in with the structure of prev, which is not nil: structural changes wait, and Behind reports that. A
 // cluster that is read in another way waits as a whole, and so does the registry if a line of a Zone differs.
 func CompileLeaves(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	return compileOn(prev, prev, in, opt, now)
+	return prev.Next(in, opt).CompileLeaves(now)
 }
 
 // Rebase returns the snapshot that comes after last, made from base, which Compile made meanwhile in another goroutine. The changes that in
@@ -29,23 +66,18 @@ func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now tim
 	if !base.Checked.SameCells(&last.Checked) { // both have begun to check the same
 		return compile(nil, last, nil, in, opt, now)
 	}
-	return compileOn(base, last, in, opt, now)
+	if n := base.Next(in, opt); n.fits {
+		return compile(base, last, n.set, in, opt, now)
+	}
+	return compileHeld(base, last, in, now)
 }
 
-// compileOn makes the snapshot of in from base, after last, as far as in has the structure of base.
-func compileOn(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	if set := base.fits(&in, opt); set != nil && !base.behind {
-		return compile(base, last, set, in, opt, now)
-	}
+// compileHeld makes the snapshot of in from base, after last, with the structure of base: what differs from that waits.
+func compileHeld(base, last *Snapshot, in api.Objects, now time.Time) *Snapshot {
 	held, still := base.hold(in)
 	s := compile(base, last, base.Table, held, base.Opt, now)
 	s.input, s.behind, s.still = in, true, still
 	return s
-}
-
-// Fits reports whether in has the snapshot's structure under opt, so that Compile looks only at what has changed.
-func (s *Snapshot) Fits(in api.Objects, opt *endpoint.Options) bool {
-	return !s.behind && s.fits(&in, opt) != nil
 }
 
 // Behind reports whether a part of Input is not compiled yet: see CompileLeaves.
@@ -62,19 +94,17 @@ func (s *Snapshot) ObjectsOf(cluster string) *api.Cluster {
 	return s.In.Cluster(cluster)
 }
 
-// fits returns the zones of in if it has the structure of s under opt, nil if not.
-func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) *endpoint.Zones {
+// fits reports whether in has the structure of s under opt. set are the zones of in, nil if they were not needed for that.
+func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) (set *endpoint.Zones, fits bool) {
 	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) {
-		return nil
+		return nil, false
 	}
 	if !s.zonesChanged(in) && !s.registryDecides(in) {
-		return s.Table
+		return s.Table, true
 	}
 	unread := s.unread.ZonesAfter(in)
-	if set := endpoint.ResolveZones(*in, unread, opt); maps.Equal(unread, s.unread.Zones) && set.Same(s.Table) {
-		return set
-	}
-	return nil
+	set = endpoint.ResolveZones(*in, unread, opt)
+	return set, maps.Equal(unread, s.unread.Zones) && set.Same(s.Table)
 }
 
 // zonesChanged reports whether a Zone differs from that in s, other than in its status.

@@ -86,9 +86,9 @@ func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Applicati
 		}
 	}
 	in.Clusters, in.AcquiredChanged, in.SerialsChanged = clusters, nil, nil
-	if before.Fits(in, opt) {
+	if next := before.Next(in, opt); next.Fits() {
 		defer e.compiling.Unlock()
-		return before, records.Compile(before, in, opt, e.Now())
+		return before, next.Compile(e.Now())
 	}
 	own := *opt
 	e.compiling.Unlock()

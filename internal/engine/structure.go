@@ -44,16 +44,17 @@ func (s *structure) compile(prev *records.Snapshot, in api.Objects, opt *records
 	case a != nil && a.base.Load() != nil:
 		a.used = true
 		return records.Rebase(a.base.Load(), prev, in.After(&a.since), opt, now)
-	case a != nil || prev != nil && prev.Behind():
-	case prev != nil && prev.Fits(in, opt):
-		return records.Compile(prev, in, opt, now)
-	case prev == nil || s.took < s.quick:
-		began := time.Now()
-		snap := records.Compile(prev, in, opt, now)
-		s.took = time.Since(began)
-		return snap
 	}
-	return records.CompileLeaves(prev, in, opt, now)
+	next := prev.Next(in, opt)
+	if behind := a != nil || prev != nil && prev.Behind(); behind || prev != nil && !next.Fits() && s.took >= s.quick {
+		return next.CompileLeaves(now)
+	}
+	began := time.Now()
+	snap := next.Compile(now)
+	if !next.Fits() {
+		s.took = time.Since(began)
+	}
+	return snap
 }
 
 // follow compiles the rest that snap, about to be published, lacks, now or after the pause.

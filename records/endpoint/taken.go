@@ -5,19 +5,25 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // takenNames are the registered names at or below the names of Zones without a registry line of
-// their own, in the registry's order (rule 6.5).
-type takenNames map[string][]registered
+// their own (rule 6.5).
+type takenNames map[string]*taken
+
+// taken are the registered names in one zone.
+type taken struct {
+	number map[string]int // of each namespace
+	all    int
+	first  []registered // the first maxTaken of each namespace, in the registry's order
+}
 
 // registered is a registry line: a name, and its object.
 type registered struct {
 	name string
 	kind api.Kind
-	meta api.Meta
+	meta *api.Meta
 }
 
 // maxTaken bounds the names that a Zone's condition lists.
@@ -28,13 +34,13 @@ const maxTaken = 3
 func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	fqdns := make(map[string]bool, len(named))
 	for _, a := range named {
-		fqdns[a.FQDN], a.registered = true, isRegistered(in, a)
+		fqdns[a.FQDN] = true
 	}
-	s.named, s.Taken = fqdns, make(takenNames)
+	s.Taken = make(takenNames)
 	for _, a := range named {
 		for at, ok := rdata.Parent(a.FQDN); ok; at, ok = rdata.Parent(at) {
 			if fqdns[at] && !a.registered {
-				s.Taken[a.FQDN] = nil
+				s.Taken[a.FQDN] = &taken{number: make(map[string]int)}
 				break
 			}
 		}
@@ -46,49 +52,51 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 		o, name := in.Current(line), NameOf(key)
 		for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
 			if all, is := s.Taken[at]; is {
-				m := api.Meta{Cluster: o.Cluster, Name: o.Name, UID: o.UID}
-				m.Apart = !in.PoolsOf(o.Cluster).Has(m.Namespace())
-				s.Taken[at] = append(all, registered{name, o.Kind, m})
+				all.add(registered{name, o.Kind, in.MetaOf(o)})
 			}
 		}
 	}
 }
 
-// isRegistered reports whether a Zone has a line for its name. A re-created Zone has the line of
-// the one before.
-func isRegistered(in *api.Objects, a *Admission) bool {
-	o, ok := in.Registered(api.ZoneKey(a.FQDN))
-	return ok && o.Kind == api.KindZone && o.Cluster == a.Zone.Cluster && o.Name == a.Zone.Name
+func (t *taken) add(r registered) {
+	namespace := namespaceKey(r.meta)
+	if t.number[namespace] < maxTaken {
+		t.first = append(t.first, r)
+	}
+	t.number[namespace]++
+	t.all++
 }
 
 // refuse returns the problem that the registry has names in a Zone for other namespaces than its
 // own and that of the Zone above; nil if it has none.
 func (t takenNames) refuse(a *Admission) *Problem {
-	var names []string
-	n := 0
-	for _, r := range t[a.FQDN] {
-		if r.meta.SameNamespace(&a.Zone.Meta) || r.meta.SameNamespace(&a.Parent.Meta) {
-			continue
-		}
-		if n++; n <= maxTaken {
-			names = append(names, fmt.Sprintf("%s (%s %s)", TrimDot(r.name), r.kind, InCluster(&r.meta, &a.Zone.Meta)))
-		}
+	in := t[a.FQDN]
+	if in == nil {
+		return nil
+	}
+	own, above := namespaceKey(&a.Zone.Meta), namespaceKey(&a.Parent.Meta)
+	n := in.all - in.number[own]
+	if own != above {
+		n -= in.number[above]
 	}
 	if n == 0 {
 		return nil
+	}
+	var names []string
+	for _, r := range in.first {
+		if of := namespaceKey(r.meta); of == own || of == above {
+			continue
+		}
+		if len(names) == maxTaken {
+			break
+		}
+		names = append(names, fmt.Sprintf("%s (%s %s)", TrimDot(r.name), r.kind, InCluster(r.meta, &a.Zone.Meta)))
 	}
 	more := ""
 	if n > maxTaken {
 		more = fmt.Sprintf(", and %d more", n-maxTaken)
 	}
 	return Problemf(reasonNamesTaken, "the zone would take over names of other namespaces: %s%s. Remove these objects first", strings.Join(names, ", "), more)
-}
-
-// servedBefore reports whether the registry names a Zone for its origin: later objects take nothing
-// from it, however old they are (rule 5.4).
-func servedBefore(acquired tree.Map[api.Owner], origin string, z *api.Zone) bool {
-	owner, ok := acquired.Get(api.ZoneKey(origin)) // a Zone has the UID
-	return ok && owner.Is(api.KindZone, &z.Meta)
 }
 
 // NameOf returns the name in a key of api.Objects.Acquired.

@@ -20,7 +20,9 @@ type Admission struct {
 	FQDN string
 	// Problem is why it is not served; nil if it is.
 	Problem *Problem
-	// registered is true if the registry names the Zone for its name.
+	// line is the registry's for the name; nil for none.
+	line *zoneLine
+	// registered is true if it names the Zone. A re-created Zone has the line of the one before.
 	registered bool
 	// nameless is the first Zone above, by zoneRefs, that has no name and so leaves this one
 	// without; nil for none.
@@ -36,9 +38,7 @@ type Zones struct {
 	Index  map[string]int
 	// Admissions are the decisions on each cluster's Zones, by namespace/name.
 	Admissions []map[string]*Admission
-	// named has the names of all Zones, served or not; Taken has the registered names in Zones
-	// without a line of their own.
-	named map[string]bool
+	// Taken has the registered names in Zones without a line of their own.
 	Taken takenNames
 	// Reserved are the Corefile's zones whose names have the label klb: no Zone below another zone may have it (rule 2.8).
 	Reserved []string
@@ -65,24 +65,19 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 			}
 		}
 	}
-	// Parents first; of Zones with the same name the registered one, then the oldest.
+	lines := findLines(named, &in)
+	// Parents first; of Zones with the same name the registered one, then those of its namespace, then the oldest.
 	slices.SortFunc(named, func(a, b *Admission) int {
-		if c := cmp.Or(dns.CountLabel(a.FQDN)-dns.CountLabel(b.FQDN), strings.Compare(a.FQDN, b.FQDN)); c != 0 {
+		if c := cmp.Or(dns.CountLabel(a.FQDN)-dns.CountLabel(b.FQDN), strings.Compare(a.FQDN, b.FQDN), a.rank()-b.rank()); c != 0 {
 			return c
-		}
-		if held := servedBefore(in.Acquired, a.FQDN, a.Zone); held != servedBefore(in.Acquired, b.FQDN, b.Zone) {
-			if held {
-				return -1
-			}
-			return 1
 		}
 		return a.Zone.Older(&b.Zone.Meta)
 	})
 	named = LiveFirst(named, (*Admission).missing, (*Admission).contention)
 	s.findTaken(named, &in)
-	s.addUnread(unread, named)
+	s.addUnread(unread, lines)
 	for _, a := range named {
-		if a.Problem = s.vacant(a, named, &in); a.Problem == nil {
+		if a.Problem = s.vacant(a); a.Problem == nil {
 			s.admit(a, opt)
 		}
 	}
@@ -90,25 +85,64 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	return s
 }
 
+// zoneLine is the registry's line for the name of a Zone (rule 5.4).
+type zoneLine struct {
+	api.Owner
+	meta *api.Meta
+	// read is true if its Zone is there and has the name, followed if a Zone of its namespace has.
+	read, followed bool
+}
+
+// findLines returns the registry's lines for the names of Zones, and gives each Zone the one for its name.
+func findLines(named []*Admission, in *api.Objects) map[string]*zoneLine {
+	lines := make(map[string]*zoneLine)
+	for _, a := range named {
+		l, known := lines[a.FQDN]
+		if !known {
+			if o, ok := in.Registered(api.ZoneKey(a.FQDN)); ok {
+				l = &zoneLine{Owner: o, meta: in.MetaOf(o)}
+			}
+			lines[a.FQDN] = l
+		}
+		if l == nil {
+			continue
+		}
+		z := &a.Zone.Meta
+		a.line, a.registered = l, l.Kind == api.KindZone && l.Cluster == z.Cluster && l.Name == z.Name
+		l.read = l.read || l.Is(api.KindZone, z)
+		l.followed = l.followed || l.meta.SameNamespace(z)
+	}
+	return lines
+}
+
+// rank orders the Zones of one name: later objects take nothing from the registered one, however old they are, and those of its namespace
+// succeed it (rule 5.4).
+func (a *Admission) rank() int {
+	switch z := &a.Zone.Meta; {
+	case a.line == nil:
+		return 2
+	case a.line.Is(api.KindZone, z):
+		return 0
+	case a.line.meta.SameNamespace(z):
+		return 1
+	}
+	return 2
+}
+
 // vacant returns the problem that a name is registered for a deleted Zone of another namespace, and still kept for it (rule 5.4); nil for
 // none.
-func (s *Zones) vacant(a *Admission, named []*Admission, in *api.Objects) *Problem {
-	line, ok := in.Registered(api.ZoneKey(a.FQDN))
-	if i, served := s.Index[a.FQDN]; !ok || served && s.Served[i].Unread != nil {
+func (s *Zones) vacant(a *Admission) *Problem {
+	if i, served := s.Index[a.FQDN]; a.line == nil || a.line.followed || served && s.Served[i].Unread != nil {
 		return nil
 	}
-	m := in.MetaOf(line)
-	if slices.ContainsFunc(named, func(o *Admission) bool { return o.FQDN == a.FQDN && m.SameNamespace(&o.Zone.Meta) }) {
-		return nil
-	}
-	return Problemf(ReasonConflicted, "%s", ownedBy("the name "+TrimDot(a.FQDN), line.Kind, m, true, &a.Zone.Meta))
+	return Problemf(ReasonConflicted, "%s", ownedBy("the name "+TrimDot(a.FQDN), a.line.Kind, a.line.meta, true, &a.Zone.Meta))
 }
 
 // addUnread adds the zones of Zones that cannot be read, unless they are served already.
-func (s *Zones) addUnread(unread map[string]api.Owner, named []*Admission) {
+func (s *Zones) addUnread(unread map[string]api.Owner, lines map[string]*zoneLine) {
 	for origin, o := range unread {
 		over := s.closest(origin)
-		if over == nil || slices.ContainsFunc(named, func(a *Admission) bool { return a.FQDN == origin && o.Is(api.KindZone, &a.Zone.Meta) }) {
+		if l := lines[origin]; over == nil || l != nil && l.read {
 			continue
 		}
 		i, known := s.Index[origin]

@@ -28,7 +28,7 @@ func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 		if w.aside = nil; snap.Behind() {
 			w.begin(snap)
 		}
-	case w.Aside && before != nil && w.steps%3 == 0 && !before.Fits(in, w.Options):
+	case w.Aside && before != nil && w.steps%3 == 0 && !before.Next(in, w.Options).Fits():
 		snap = records.CompileLeaves(before, in, w.Options, w.Now)
 		w.begin(snap)
 	default:
