@@ -2,7 +2,6 @@ package api
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/miekg/dns"
 )
@@ -83,7 +82,7 @@ func (r *reader) recordDelegations() []RecordDelegation {
 					d.Pattern = r.usable(text, recordPattern)
 				}
 			case "types":
-				d.Types, limited = r.limits(typeName)
+				d.Types, limited = r.limits(grantedType)
 				d.Types = most(r, d.Types, maxTypes, "types")
 			default:
 				known = false
@@ -158,15 +157,10 @@ func recordPattern(text string) (pattern, wrong string) {
 	return name, ""
 }
 
-// typeName returns the name of a type in upper case.
-func typeName(text string) (name, wrong string) {
-	name = strings.ToUpper(text)
-	// RFC 6895 §3.1: no data has a type from 128 to 255, such as ANY.
-	if t, ok := dns.StringToType[name]; ok && (t < 128 || t > 255) {
-		return name, ""
+func grantedType(text string) (name, wrong string) {
+	name, ok := GrantedType(text)
+	if !ok {
+		return "", "can never match: write a type such as A, or remove types to allow all"
 	}
-	if number, ok := strings.CutPrefix(name, "TYPE"); ok && number != "" && len(number) <= 5 && only(number, digits) {
-		return name, "" // RFC 3597 §5
-	}
-	return "", "can never match: write a type such as A, or remove types to allow all"
+	return name, ""
 }

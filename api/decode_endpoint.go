@@ -77,7 +77,7 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 		case "dnsName":
 			e.DNSName, _ = r.text()
 		case "recordType":
-			e.Type = r.upperWord()
+			e.Type = r.typeName()
 		case "recordTTL":
 			e.TTL, _ = r.integer()
 		case "setIdentifier":

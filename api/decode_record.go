@@ -38,7 +38,7 @@ func (r *reader) recordSpec(d *recordDoc) {
 	for field := range r.fields() {
 		switch string(field) {
 		case "type":
-			d.typeWrong = r.required(func() { d.rtype = r.upperWord() })
+			d.typeWrong = r.required(func() { d.rtype = r.typeName() })
 		case "class":
 			d.class = r.upperWord()
 		case "ttl":
@@ -61,6 +61,12 @@ func (r *reader) recordSpec(d *recordDoc) {
 func (r *reader) upperWord() string {
 	b, _ := r.raw()
 	return words.intern(bytes.ToUpper(b))
+}
+
+// typeName returns the next value, a record type, in the spelling of TypeName; "" if it is no string.
+func (r *reader) typeName() string {
+	text, _ := r.raw()
+	return TypeName(string(text))
 }
 
 // settle completes the Record from its text, and returns what is not acceptable in it. Whether the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -64,15 +65,15 @@ func publishDomain(text string) (string, error) {
 	return domain, nil
 }
 
-// checkTypes returns the record types of a publish line, in upper case and sorted.
+// checkTypes returns the record types of a publish line by name, sorted.
 func checkTypes(types []string) ([]string, error) {
 	if len(types) == 0 {
 		return nil, wanted(nil, "types such as A, AAAA or NS")
 	}
 	all := make([]string, len(types))
 	for i, t := range types {
-		all[i] = strings.ToUpper(t)
-		if _, ok := dns.StringToType[all[i]]; !ok {
+		var ok bool
+		if all[i], ok = api.GrantedType(t); !ok {
 			return nil, wanted(types[i:i+1], "a type such as A, AAAA or NS")
 		}
 	}

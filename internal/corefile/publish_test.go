@@ -25,11 +25,11 @@ func read(t *testing.T, directives ...string) *engine.Options {
 
 // TestPublish: valid publish lines.
 func TestPublish(t *testing.T) {
-	opt := read(t, "kuadrant a.test {\npublish a.test b a b\npublish *.B.a.test *\npublish a.test c types ns A\npublish _acme-challenge.*.A.test certs types TXT\n}", "kuadrant b.test {\npublish a.test a b\n}")
+	opt := read(t, "kuadrant a.test {\npublish a.test b a b\npublish *.B.a.test *\npublish a.test c types ns TYPE65280 type43 A\npublish _acme-challenge.*.A.test certs types TXT\n}", "kuadrant b.test {\npublish a.test a b\n}")
 	want := []records.Publish{
 		{Domain: "_acme-challenge.*.a.test.", Namespaces: []string{"certs"}, Types: []string{"TXT"}},
 		{Domain: "a.test.", Namespaces: []string{"a", "b"}},
-		{Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "NS"}},
+		{Domain: "a.test.", Namespaces: []string{"c"}, Types: []string{"A", "DS", "NS", "TYPE65280"}},
 		{Domain: "b.a.test.", Namespaces: []string{"*"}},
 	}
 	if got := opt.Publish; !reflect.DeepEqual(got, want) {
@@ -79,6 +79,7 @@ func TestPublishErrors(t *testing.T) {
 		"a.*.test x":                   domain + `"a.*.test"`,
 		"a.test x types":               `want types such as A, AAAA or NS, found nothing`,
 		"a.test x types A X":           `want a type such as A, AAAA or NS, found "X"`,
+		"a.test x types ANY":           `want a type such as A, AAAA or NS, found "ANY"`,
 		"_a.b*.test x":                 domain + `"_a.b*.test"`,
 		"a..test x":                    domain + `"a..test"`,
 		"_a.*.bücher.test x":           `"_a.*.bücher.test" has non-ASCII characters: write _a.*.xn--bcher-kva.test, its ASCII form (RFC 5891)`,

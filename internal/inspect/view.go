@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
@@ -122,13 +121,9 @@ func ParseType(text string) (uint16, error) {
 	if upper == "" {
 		return dns.TypeA, nil
 	}
-	t, ok := dns.StringToType[upper]
-	if number, is := strings.CutPrefix(upper, "TYPE"); is && !ok {
-		n, err := strconv.ParseUint(number, 10, 16)
-		t, ok = uint16(n), err == nil && n > 0
-	}
+	t, ok := api.ParseType(upper)
 	switch {
-	case !ok:
+	case !ok || t == dns.TypeNone:
 		return 0, wrong(field, "%.20q is not a type; write A, AAAA, CNAME or TXT, for example, or TYPE and a number", text)
 	case t == dns.TypeAXFR || t == dns.TypeIXFR || t == dns.TypeOPT || t == dns.TypeTSIG || t == dns.TypeTKEY ||
 		t == dns.TypeMAILA || t == dns.TypeMAILB:

@@ -52,7 +52,7 @@ func (o *object) read() {
 			o.Problems = append(o.Problems, p)
 			continue
 		}
-		switch rtype, _ := rdata.Type(ep.Type); {
+		switch rtype, _ := api.ParseType(ep.Type); {
 		case Steered(rtype):
 			o.steer(name, rtype, at, ep)
 		default:
@@ -114,7 +114,7 @@ func (o *object) enter(name string, at *Zone, ep *api.Endpoint) {
 		o.Problems = append(o.Problems, p)
 		return
 	}
-	if p := o.opt.MayPublish(at, o.meta, name, rdata.TypeName(ep.Type)); p != nil {
+	if p := o.opt.MayPublish(at, o.meta, name, ep.Type); p != nil {
 		o.Problems = append(o.Problems, p)
 		return
 	}

@@ -39,7 +39,7 @@ func PlaceRecord(s *Zones, rec *api.Record, opt *Options) *Record {
 		problem = at.InChain(r.Name)
 	}
 	if problem == nil {
-		problem = opt.MayPublish(at, &rec.Meta, r.Name, rdata.TypeName(rec.Type))
+		problem = opt.MayPublish(at, &rec.Meta, r.Name, rec.Type)
 	}
 	if problem == nil {
 		problem = r.parse(at, writing{origin: at.Origin, typeAt: "spec.type", dataAt: "spec.rdata"})
@@ -100,7 +100,7 @@ func (r *Record) findName(s *Zones) *Problem {
 func (r *Record) findZone(s *Zones) (*Zone, *Problem) {
 	rec := r.Record
 	at := s.closest(r.Name)
-	if at != nil && at.Origin == r.Name && (rdata.TypeName(rec.Type) == "DS" || rdata.TypeName(rec.Type) == "NS" && delegates(s, rec, r.Name)) {
+	if at != nil && at.Origin == r.Name && (rec.Type == "DS" || rec.Type == "NS" && delegates(s, rec, r.Name)) {
 		at = s.Above(r.Name)
 		if at == nil {
 			return nil, Problemf(reasonParentMismatch, "a DS record belongs to the zone above %s, which is not served here", TrimDot(r.Name))

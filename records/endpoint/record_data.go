@@ -26,7 +26,7 @@ func (r *Record) parse(at *Zone, w writing) *Problem {
 	if rec.Class != "IN" {
 		return Problemf(reasonForbiddenClass, "spec.class %s: only IN is served", rec.Class)
 	}
-	rtype, ok := rdata.Type(rec.Type)
+	rtype, ok := api.ParseType(rec.Type)
 	if !ok {
 		return Problemf(reasonInvalidData, "%s %q is not a record type: write one such as A, or TYPE65280 for one without a name (RFC 3597)", w.typeAt, rec.Type)
 	}

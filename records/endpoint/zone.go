@@ -153,14 +153,14 @@ func (at *Zone) tellsAfter(prefix, name string) bool {
 // with those that name owners; a CNAME, NS records, or a DNAME above would redirect queries for
 // these.
 func (at *Zone) mayTell(name, rtype string) *Problem {
-	switch t, _ := rdata.Type(rtype); t {
+	switch t, _ := api.ParseType(rtype); t {
 	case dns.TypeNS, dns.TypeDNAME:
 		if at.tellsBelow(name) {
 			return Problemf(reasonForbiddenType, "%s: owner-txt reserves names below it that begin with %s, which %s records would redirect",
 				TrimDot(name), at.Corefile.OwnerTXT, rtype)
 		}
 	}
-	switch t, _ := rdata.Type(rtype); t {
+	switch t, _ := api.ParseType(rtype); t {
 	case dns.TypeTXT, dns.TypeCNAME, dns.TypeNS:
 		if at.TellsOwner(name) {
 			return Problemf(reasonForbiddenType, "%s: owner-txt reserves names that begin with %s, which may have no other %s records",

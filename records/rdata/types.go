@@ -1,11 +1,6 @@
 package rdata
 
-import (
-	"strconv"
-	"strings"
-
-	"github.com/miekg/dns"
-)
+import "github.com/miekg/dns"
 
 // forms are the named types that a Record may have, with example data as in a zone file, which messages show if data cannot be read. BIND,
 // Knot and NSD load all of them.
@@ -54,27 +49,6 @@ const exampleDigest = "0123456789abcdef0123456789abcdef0123456789abcdef012345678
 // lastAssigned is the last type below 32768 that IANA had assigned when forms was written. Types above it take any octets as data, on other
 // servers too (RFC 3597 §3).
 const lastAssigned = 264
-
-// Type returns the number of a type, given by name or in the form of RFC 3597 §5.
-func Type(text string) (uint16, bool) {
-	if t, ok := dns.StringToType[text]; ok {
-		return t, true
-	}
-	digits, ok := strings.CutPrefix(text, "TYPE")
-	if !ok || strings.Trim(digits, "0123456789") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(digits, 10, 16)
-	return uint16(n), err == nil
-}
-
-// TypeName returns the name of a type in any spelling: TYPE43 is DS.
-func TypeName(text string) string {
-	if t, ok := Type(text); ok {
-		return dns.Type(t).String()
-	}
-	return text
-}
 
 // Refused returns why records of a type may not be written (rule 6.9); "" if they may.
 func Refused(t uint16) string {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Question is one line of an ask section: NAME TYPE [from=ADDRESS] [ecs=CIDR] [do] [times=N].
@@ -29,11 +29,9 @@ func ParseQuestion(text string) (q Question, err error) {
 	if len(words) < 2 {
 		return q, fmt.Errorf("question %q: write NAME TYPE", text)
 	}
-	qtype, ok := dns.StringToType[words[1]]
+	qtype, ok := api.ParseType(words[1])
 	if !ok {
-		if qtype, ok = rdata.Type(words[1]); !ok { // such as TYPE65280
-			return q, fmt.Errorf("question %q: write NAME TYPE", text)
-		}
+		return q, fmt.Errorf("question %q: write NAME TYPE", text)
 	}
 	q = Question{Msg: new(dns.Msg).SetQuestion(dns.Fqdn(words[0]), qtype), From: "192.0.2.200", Times: 1}
 	for _, word := range words[2:] {

@@ -6,7 +6,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // maxRRset bounds an RRset in a message, in octets, each record with a compressed owner name. A
@@ -77,7 +76,7 @@ func fitting(records []*endpoint.Record, beside int, lose func(*endpoint.Record,
 		}
 		lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
 			"the %s records at the name have more than the %d octets that a message can hold: serving those of older objects",
-			rdata.TypeName(r.Record.Type), maxRRset))
+			r.Record.Type, maxRRset))
 	}
 	return kept
 }
