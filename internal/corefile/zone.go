@@ -71,7 +71,7 @@ func (p *parser) nameserver(args []string) error {
 		if err != nil || addr.Zone() != "" {
 			return wanted([]string{a}, "an IP address")
 		}
-		if addr = addr.Unmap(); !reachable(addr) {
+		if addr = addr.Unmap(); rdata.NoHost(addr) != "" {
 			return wanted([]string{a}, "an address that resolvers can query")
 		}
 		ns.Addresses = append(ns.Addresses, addr)
@@ -133,9 +133,4 @@ func (p *parser) fallThrough(args []string) error {
 	}
 	p.block.Fall.SetZonesFromArgs(args)
 	return nil
-}
-
-// reachable reports whether addr can be a name server's address.
-func reachable(addr netip.Addr) bool {
-	return !addr.IsUnspecified() && !addr.IsMulticast() && addr != netip.AddrFrom4([4]byte{255, 255, 255, 255})
 }

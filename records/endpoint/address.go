@@ -137,9 +137,8 @@ func (t *Targets) addIP(cluster, value string, exclude []api.Exclusion) {
 		t.fault("address %q is not an IP address", value)
 		return
 	}
-	addr = addr.Unmap()
-	if addr.IsUnspecified() || addr.IsMulticast() {
-		t.fault("address %q is not one that clients can connect to", value)
+	if why := rdata.NoHost(addr); why != "" {
+		t.fault("address %q is not one that a host can have: %s", value, why)
 		return
 	}
 	if slices.ContainsFunc(exclude, func(e api.Exclusion) bool {

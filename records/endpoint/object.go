@@ -99,11 +99,11 @@ func steeredTarget(name string, rtype uint16, text string) (addr netip.Addr, hos
 		return addr, host, nil
 	}
 	addr, err := netip.ParseAddr(strings.TrimSpace(text))
-	switch {
+	switch why := rdata.NoHost(addr); {
 	case err != nil || addr.Zone() != "" || addr.Is4() != (rtype == dns.TypeA):
 		p = Problemf(reasonInvalidAddress, "target %q is not an address for an %s record", text, dns.TypeToString[rtype])
-	case addr.IsUnspecified() || addr.IsMulticast():
-		p = Problemf(reasonInvalidAddress, "target %q is not an address that clients can connect to", text)
+	case why != "":
+		p = Problemf(reasonInvalidAddress, "target %q is not an address that a host can have: %s", text, why)
 	}
 	return addr, "", p
 }

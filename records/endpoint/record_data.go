@@ -75,13 +75,19 @@ func (r *Record) misplaced(rtype uint16, at *Zone) string {
 	return ""
 }
 
-// Doubt returns why a Record that is served may not be what was meant: an annotation that has no effect, or a text that
-// means something else without quotes (RFC 1035 §5.1); nil for none.
+// Doubt returns why a Record that is served may not be what was meant: an annotation that has no effect, an address that
+// no host can have, or a text that means something else without quotes (RFC 1035 §5.1); nil for none.
 func (r *Record) Doubt() *Problem {
 	for x := range api.NumWords {
 		if _, ok := r.Record.Annotations[x.Annotation()]; ok {
 			return Problemf(ReasonAnnotation, "annotation %s is not read: a Record is not steered; use a DNSPolicy or a DNSRecord", x.Annotation())
 		}
+	}
+	if addr := rdata.AddressOf(r.RR); addr.IsValid() {
+		if why := rdata.NoHost(addr); why != "" {
+			return Problemf(reasonInvalidAddress, "no host can have the address %s: %s", addr, why)
+		}
+		return nil
 	}
 	txt, ok := r.RR.(*dns.TXT)
 	quoted := strings.Contains(r.Record.RData, `"`)
@@ -92,8 +98,10 @@ func (r *Record) Doubt() *Problem {
 		return Problemf(reasonStrings, behindQuotes)
 	case cut:
 		return Problemf(reasonStrings, "the text is not in quotes, so a comment begins at the semicolon and is ignored: put all of the text in quotes")
+	case len(txt.Txt) > 1 && unquoted(strings.TrimSpace(r.Record.RData), " \t\r\n"):
+		return Problemf(reasonStrings, "the text is not in quotes, so each of its words is a separate string: put it in quotes for one string")
 	case len(txt.Txt) > 1:
-		return Problemf(reasonStrings, "the text is not in quotes, so each of its %d words is a separate string: put it in quotes for one string", len(txt.Txt))
+		return Problemf(reasonStrings, "the text is longer than a string of 255 octets: it is one text, split into %d strings, which readers join", len(txt.Txt))
 	}
 	return nil
 }
@@ -103,7 +111,10 @@ const behindQuotes = "a comment begins at the semicolon outside the quotes and i
 
 // cutOff reports whether a text has a comment, as in a zone file (RFC 1035 §5.1): a semicolon
 // outside of quotes begins it.
-func cutOff(text string) bool {
+func cutOff(text string) bool { return unquoted(text, ";") }
+
+// unquoted reports whether a text has a character of set that is neither in quotes nor escaped.
+func unquoted(text, set string) bool {
 	quoted := false
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -111,8 +122,8 @@ func cutOff(text string) bool {
 			i++
 		case '"':
 			quoted = !quoted
-		case ';':
-			if !quoted {
+		default:
+			if !quoted && strings.IndexByte(set, text[i]) >= 0 {
 				return true
 			}
 		}
