@@ -52,11 +52,11 @@ func Parse(head dns.RR_Header, text, origin string) (dns.RR, error) {
 	return settle(rr)
 }
 
-// Text returns a TXT record with one text, octet for octet without surrounding white space, in as many strings of 255 octets as needed (RFC
-// 1035 §3.3).
+// Text returns a TXT record with one text, octet for octet, in as many strings of 255 octets as needed (RFC 1035 §3.3). Line ends around
+// it, which a block of YAML has, are not part of it.
 func Text(head dns.RR_Header, text string) (dns.RR, error) {
 	var data []byte
-	for part := range slices.Chunk([]byte(strings.TrimSpace(text)), 255) {
+	for part := range slices.Chunk([]byte(strings.Trim(text, "\r\n")), 255) {
 		data = append(append(data, byte(len(part))), part...)
 	}
 	return settle(&dns.RFC3597{Hdr: head, Rdata: hex.EncodeToString(data)})

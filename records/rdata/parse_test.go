@@ -239,8 +239,8 @@ func TestLongest(t *testing.T) {
 
 // TestText: a text is one text, octet for octet (rule 6.10).
 func TestText(t *testing.T) {
-	for _, text := range []string{"foo=bar", "v=DMARC1; p=none", `a\b "c" \# 3`, "\u00e9\n.", strings.Repeat("0123456789", 60)} {
-		rr, err := Text(dns.RR_Header{Name: "a.example.org.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, " "+text+"\n")
+	for _, text := range []string{"foo=bar", "v=DMARC1; p=none", `a\b "c" \# 3`, "\u00e9\n.", "  blanks\t ", " ", strings.Repeat("0123456789", 60)} {
+		rr, err := Text(dns.RR_Header{Name: "a.example.org.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, text+"\r\n")
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 			continue
@@ -254,7 +254,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%q is %q", text, got.String())
 		}
 	}
-	if _, err := Text(dns.RR_Header{Name: "a.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, " \n"); err == nil {
+	if _, err := Text(dns.RR_Header{Name: "a.", Rrtype: dns.TypeTXT, Class: dns.ClassINET}, "\n"); err == nil {
 		t.Error("an empty text is taken")
 	}
 }
