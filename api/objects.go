@@ -197,6 +197,9 @@ type Objects struct {
 	// before.
 	Acquired        tree.Map[Owner]
 	AcquiredChanged []string
+	// Incumbents are the owners in the last snapshot that was made with every source listed, where a registry is kept; nil for none. Each
+	// of them keeps its name until the registry has a line for it (rule 5.4). A snapshot does not keep them.
+	Incumbents Incumbents
 	// Serials has the last publications of zones that no Zone keeps, those of the Corefile, by
 	// origin. A newer one in the status of a Zone overrides it. SerialsChanged lists, each once,
 	// the origins that differ from the Objects before.
@@ -238,9 +241,25 @@ func (o *Objects) After(before *Objects) Objects {
 	return all
 }
 
-// Registered returns the line of the registry under a key of Acquired; ok is false if there is none.
-func (o *Objects) Registered(key string) (owner Owner, ok bool) {
+// Incumbents are owners that the registry may lack.
+type Incumbents interface {
+	// Owner returns the owner under a key of Objects.Acquired; ok is false if there is none.
+	Owner(key string) (o Owner, ok bool)
+}
+
+// Line returns the line of the registry under a key of Acquired; ok is false if there is none.
+func (o *Objects) Line(key string) (owner Owner, ok bool) {
 	owner, ok = o.Acquired.Get(key)
+	return o.Current(owner), ok
+}
+
+// Registered returns whoever had a name first: Line or, if there is none, the incumbent. An incumbent reserves nothing: it counts while an
+// object of its namespace wants the name.
+func (o *Objects) Registered(key string) (owner Owner, ok bool) {
+	if owner, ok = o.Line(key); ok || o.Incumbents == nil {
+		return owner, ok
+	}
+	owner, ok = o.Incumbents.Owner(key)
 	return o.Current(owner), ok
 }
 

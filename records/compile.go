@@ -43,7 +43,9 @@ func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *end
 	}
 	c.activate()
 	c.resolve()
-	return c.finish(now)
+	s := c.finish(now)
+	s.In.Incumbents, s.input.Incumbents = nil, nil // a snapshot must not keep the one before
+	return s
 }
 
 // compiler is one compile under way. It looks at what has changed, drafts the next version of each part of a snapshot, resolves the marked

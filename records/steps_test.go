@@ -35,6 +35,9 @@ func TestSteps(t *testing.T) {
 		}
 		w := recordstest.New(t, opt)
 		w.Aside = seed%2 == 1
+		if seed%3 > 0 {
+			w.Apply(t, "incumbents")
+		}
 		m := recordstest.NewMutator(seed)
 		m.Targets, m.Groups = m.Health, m.Clusters > 1
 		for step := range 40 {

@@ -77,6 +77,7 @@ func compileHeld(base, last *Snapshot, in api.Objects, now time.Time) *Snapshot 
 	held, still := base.hold(in)
 	s := compile(base, last, base.Table, held, base.Opt, now)
 	s.input, s.behind, s.still = in, true, still
+	s.input.Incumbents = nil
 	return s
 }
 

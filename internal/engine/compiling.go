@@ -65,6 +65,9 @@ func (e *Engine) compileNow() {
 		p.Listed = e.settings().of
 	}
 	p.Made = e.Now()
+	if p.Snapshot.Complete() && e.keepsWith(p) {
+		e.registry.complete = p.Snapshot
+	}
 	e.follow(p.Snapshot, begin)
 	e.publish(p, p.Made.Sub(begin))
 }

@@ -86,6 +86,7 @@ func (e *Engine) Imagine(cluster string, applied *api.Cluster, how api.Applicati
 		}
 	}
 	in.Clusters, in.AcquiredChanged, in.SerialsChanged = clusters, nil, nil
+	e.registry.addIncumbents(&in)
 	if next := before.Next(in, opt); next.Fits() {
 		defer e.compiling.Unlock()
 		return before, next.Compile(e.Now())

@@ -27,6 +27,9 @@ type registry struct {
 	owners, serials map[string]bool
 	// compiled is the generation that was compiled last.
 	compiled uint64
+	// complete is the last snapshot made with every source listed, nil for none: whoever has a name there keeps it while the registry has no
+	// line. It belongs to the holder of the engine's compiling.
+	complete *records.Snapshot
 }
 
 // expect announces the writer that keeps owners and serials in a cluster from now on, "" for none. Before the first snapshot,
@@ -109,6 +112,14 @@ func (r *registry) fill(in *api.Objects) {
 	in.Acquired, in.Serials = r.newest.Owners, r.newest.Serials
 	in.AcquiredChanged, in.SerialsChanged = slices.Sorted(maps.Keys(r.owners)), slices.Sorted(maps.Keys(r.serials))
 	r.owners, r.serials, r.compiled = nil, nil, r.newest.Generation
+	r.addIncumbents(in)
+}
+
+// addIncumbents adds the owners that the registry may lack, if one is kept.
+func (r *registry) addIncumbents(in *api.Objects) {
+	if in.Keeper != "" && r.complete != nil {
+		in.Incumbents = r.complete
+	}
 }
 
 // lend uses the kept values of the state on disk until a writer reports them.

@@ -75,6 +75,7 @@ func (e *Engine) follow(snap *records.Snapshot, now time.Time) {
 		s.alarm.set(wait, e.wake.ring)
 		return
 	}
+	e.registry.addIncumbents(&in)
 	a, opt := &aside{since: in.Unchanged()}, e.settings().opt
 	s.aside = a
 	e.done.Go(func() {

@@ -85,10 +85,12 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	return s
 }
 
-// zoneLine is the registry's line for the name of a Zone (rule 5.4).
+// zoneLine is the registry's line for the name of a Zone, or stands for the incumbent's (rule 5.4).
 type zoneLine struct {
 	api.Owner
 	meta *api.Meta
+	// written is false for the incumbent's, which reserves nothing.
+	written bool
 	// read is true if its Zone is there and has the name, followed if a Zone of its namespace has.
 	read, followed bool
 }
@@ -99,8 +101,10 @@ func findLines(named []*Admission, in *api.Objects) map[string]*zoneLine {
 	for _, a := range named {
 		l, known := lines[a.FQDN]
 		if !known {
-			if o, ok := in.Registered(api.ZoneKey(a.FQDN)); ok {
-				l = &zoneLine{Owner: o, meta: in.MetaOf(o)}
+			key := api.ZoneKey(a.FQDN)
+			if o, ok := in.Registered(key); ok {
+				_, written := in.Line(key)
+				l = &zoneLine{Owner: o, meta: in.MetaOf(o), written: written}
 			}
 			lines[a.FQDN] = l
 		}
@@ -132,7 +136,7 @@ func (a *Admission) rank() int {
 // vacant returns the problem that a name is registered for a deleted Zone of another namespace, and still kept for it (rule 5.4); nil for
 // none.
 func (s *Zones) vacant(a *Admission) *Problem {
-	if i, served := s.Index[a.FQDN]; a.line == nil || a.line.followed || served && s.Served[i].Unread != nil {
+	if i, served := s.Index[a.FQDN]; a.line == nil || !a.line.written || a.line.followed || served && s.Served[i].Unread != nil {
 		return nil
 	}
 	return Problemf(ReasonConflicted, "%s", ownedBy("the name "+TrimDot(a.FQDN), a.line.Kind, a.line.meta, true, &a.Zone.Meta))

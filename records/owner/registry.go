@@ -17,8 +17,8 @@ type Registry struct {
 	Unread Lines
 }
 
-// empty reports whether there are no lines, which is usual without a writer.
-func (r *Registry) empty() bool { return r.In.Acquired.Len() == 0 }
+// empty reports whether nobody had a name before, which is usual without a writer.
+func (r *Registry) empty() bool { return r.In.Acquired.Len() == 0 && r.In.Incumbents == nil }
 
 // holds reports whether the contender's object is registered for its host.
 func (r *Registry) holds(c *endpoint.Contender) bool {
@@ -110,7 +110,7 @@ func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpo
 	if r.empty() {
 		return nil
 	}
-	line, ok := r.In.Registered(host)
+	line, ok := r.In.Line(host)
 	if !ok || line.Kind == api.KindZone { // the first edition wrote the Zone of Records
 		return nil
 	}

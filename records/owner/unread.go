@@ -112,7 +112,7 @@ func (l Lines) After(in *api.Objects) (next Lines, differing []Reread) {
 		}
 		r := Reread{}
 		r.Was, _ = hosts.Get(key)
-		if line, ok := in.Registered(key); ok && isUnread(in, key, line) {
+		if line, ok := in.Line(key); ok && isUnread(in, key, line) {
 			if r.Now = standIn(in, key, line); r.Was != nil && r.Was.Kind == r.Now.Kind && sameMeta(r.Was.By, r.Now.By) {
 				continue
 			}
@@ -131,7 +131,7 @@ func (l Lines) ZonesAfter(in *api.Objects) map[string]api.Owner {
 	for _, key := range in.AcquiredChanged {
 		if origin, zone := api.OfZoneKey(key); zone {
 			delete(zones, origin)
-			if line, ok := in.Registered(key); ok && isUnread(in, key, line) {
+			if line, ok := in.Line(key); ok && isUnread(in, key, line) {
 				zones[origin] = line
 			}
 		}

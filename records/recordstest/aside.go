@@ -39,11 +39,19 @@ func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 		opt = w.compiled
 	}
 	w.compiled = opt
-	return snap, records.Compile(nil, snap.Objects(), opt, w.Now)
+	again := snap.Objects()
+	again.Incumbents = in.Incumbents
+	if snap.Complete() {
+		w.lastComplete = snap
+	}
+	return snap, records.Compile(nil, again, opt, w.Now)
 }
 
 // begin starts to compile the structure that a snapshot is behind with.
 func (w *World) begin(snap *records.Snapshot) {
 	in := snap.Input()
+	if w.incumbents && w.lastComplete != nil {
+		in.Incumbents = w.lastComplete
+	}
 	w.aside = &aside{base: records.Compile(snap, in, w.Options, w.Now), left: 3, since: in.Unchanged()}
 }

@@ -41,6 +41,9 @@ type World struct {
 	log      []string // everything applied
 	steps    int
 	aside    *aside
+	// incumbents is true if a registry is kept; lastComplete is the last complete snapshot.
+	incumbents   bool
+	lastComplete *records.Snapshot
 	// compiled are the options of Snapshot.
 	compiled *records.Options
 	// generations has each zone's generations by serial.
@@ -84,6 +87,7 @@ func Zones(origins ...string) *records.Options {
 //	outcome ADDRESS REASON [TIMES]        the outcome of an address's checks, such as StatusCode 3
 //	miss WORD NAMESPACE/NAME              have the guard hold an object that is missing
 //	awaited NAME...                       clusters of which nothing is known
+//	incumbents                            a registry is kept: whoever has a name in a complete snapshot keeps it without a line
 func (w *World) Apply(t testing.TB, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -162,6 +166,8 @@ func (w *World) line(block []string) error {
 		for _, name := range f[1:] {
 			w.in.Awaited = append(w.in.Awaited, &api.Cluster{Name: name})
 		}
+	case "incumbents":
+		w.incumbents = true
 	default:
 		o, err := w.texts.object(w.list[w.current].Name, block)
 		if err != nil {
@@ -355,6 +361,9 @@ func set[T any](c *api.Cluster, name string, json []byte, decode func(string, []
 func (w *World) Objects() api.Objects {
 	in := w.in
 	w.in.AcquiredChanged, w.in.SerialsChanged = nil, nil
+	if w.incumbents && w.lastComplete != nil {
+		in.Incumbents = w.lastComplete
+	}
 	for i, c := range w.list {
 		next := *c
 		next.Changed = nil
