@@ -174,13 +174,13 @@ func fields(t testing.TB, o api.Object) map[string]any {
 		t.Fatal(err)
 	}
 	if s, ok := o.(*api.Secret); ok { // of which less is written
-		delete(all, "Unlabelled")
+		delete(all, "unlabelled")
 		if s.Invalid != "" {
-			all["Invalid"] = s.Invalid
+			all["invalid"] = s.Invalid
 		}
 		for _, h := range s.Headers {
-			headers, _ := all["Headers"].([]any)
-			all["Headers"] = append(headers, h.Name+": "+h.Value)
+			headers, _ := all["headers"].([]any)
+			all["headers"] = append(headers, h.Name+": "+h.Value)
 		}
 	}
 	return all
@@ -212,7 +212,7 @@ func differences(path string, base, o any) (lines []string) {
 	value, isText := o.(string)
 	if o == nil {
 		value = "-"
-	} else if !isText || !strings.HasSuffix(path, "Invalid") && path != "Fault" {
+	} else if !isText || !strings.HasSuffix(path, "nvalid") && path != "fault" {
 		var b bytes.Buffer
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
@@ -271,7 +271,7 @@ func (w *written) check(t *testing.T, base map[string]any) map[string]any {
 		if w.base {
 			base = seen
 		}
-		refused := seen["Invalid"] != nil || seen["CheckInvalid"] != nil || seen["Fault"] != nil
+		refused := seen["invalid"] != nil || seen["checkInvalid"] != nil || seen["fault"] != nil
 		if w.sent && (refused != (w.refused != "")) != w.differ {
 			t.Errorf("the decoder refuses it: %v, and the schema says %q", refused, w.refused)
 		}

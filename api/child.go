@@ -158,5 +158,7 @@ const ManagedBy = "kuadrant-coredns"
 
 // Controller is an object's controller: the owner reference with controller set.
 type Controller struct {
-	Kind, Name, UID string
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	UID  string `json:"uid"`
 }

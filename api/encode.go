@@ -15,20 +15,21 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// An object is encoded as the JSON of its Go struct: fields by their Go names, zero ones left out.
-// Decoding returns an equal object, except for Secrets: see Secret.kept.
+// An object is encoded as the JSON of its struct, with the members that its tags name; zero fields are left out. Decoding returns
+// an equal object, except for Secrets: see Secret.kept. It refuses unknown members: a field that is dropped in silence would make
+// another object. Names match in any case, because older versions wrote the names of Go fields.
 
 var (
 	marshalers = json.JoinMarshalers(
 		json.MarshalToFunc(encodeSelector), json.MarshalToFunc(encodeDuration),
-		writeWord[Strategy](), writeWord[Protocol](), writeWord[ListenerProtocol](), writeWord[ConditionStatus](), writeWord[Kind](),
+		json.MarshalToFunc(encodeAttributes), writeWord[Strategy](), writeWord[Protocol](), writeWord[ListenerProtocol](), writeWord[ConditionStatus](), writeWord[Kind](),
 	)
 	unmarshalers = json.JoinUnmarshalers(
 		json.UnmarshalFromFunc(decodeSelector), json.UnmarshalFromFunc(decodeDuration),
-		readWord(WeightedGeo), readWord(GRPC), readWord(TLS), readWord(ConditionFalse), readWord(NumKinds-1),
+		json.UnmarshalFromFunc(decodeAttributes), readWord(WeightedGeo), readWord(GRPC), readWord(TLS), readWord(ConditionFalse), json.UnmarshalFromFunc(decodeKind),
 	)
-	encoding = json.JoinOptions(json.OmitZeroStructFields(true), json.Deterministic(true), json.WithMarshalers(marshalers))
-	decoding = json.WithUnmarshalers(unmarshalers)
+	encoding = json.JoinOptions(json.OmitZeroStructFields(true), json.Deterministic(true), jsontext.AllowInvalidUTF8(true), json.WithMarshalers(marshalers))
+	decoding = json.JoinOptions(json.RejectUnknownMembers(true), json.MatchCaseInsensitiveNames(true), json.WithUnmarshalers(unmarshalers))
 )
 
 // word is a type whose values are encoded as words.
@@ -58,13 +59,16 @@ func readWord[T word](last T) *json.Unmarshalers {
 	})
 }
 
-// Encode writes an object, as yielded by Cluster.All, on one line without a line end.
-func Encode(w io.Writer, object any) error {
-	if s, ok := object.(*Secret); ok {
-		object = s.kept()
+// Encode writes a value, such as an object that Cluster.All yields, on one line without a line end.
+func Encode(w io.Writer, value any) error {
+	if s, ok := value.(*Secret); ok {
+		value = s.kept()
 	}
-	return json.MarshalWrite(w, object, encoding)
+	return json.MarshalWrite(w, value, encoding)
 }
+
+// Decode reads into to what Encode has written. It refuses unknown members.
+func Decode(text []byte, to any) error { return json.Unmarshal(text, to, decoding) }
 
 // kept returns the part of a Secret to write: its identity and labels, and its domain names as a
 // DNS provider, which are public. Without the label for headers, none are expected when it is read
@@ -75,6 +79,62 @@ func (s *Secret) kept() *Secret {
 		Unlabelled: true,
 		Provider:   s.Provider,
 	}
+}
+
+// decodeKind decodes the name of a kind. Older versions wrote its number.
+func decodeKind(d *jsontext.Decoder, to *Kind) error {
+	var value any
+	if err := json.UnmarshalDecode(d, &value); err != nil {
+		return err
+	}
+	known := false
+	switch v := value.(type) {
+	case string:
+		*to, known = ParseKind(v)
+	case float64:
+		*to, known = Kind(v), v >= 0 && v < float64(NumKinds) && v == float64(Kind(v))
+	}
+	if !known {
+		return fmt.Errorf("unknown kind %.64q", fmt.Sprint(value))
+	}
+	return nil
+}
+
+// encodeAttributes writes the attributes that are said, by name.
+func encodeAttributes(e *jsontext.Encoder, a Attributes) error {
+	all := make(map[string]string)
+	for x := range NumAttributes {
+		if a.Says(x) {
+			all[x.String()] = a.Text(x)
+		}
+	}
+	return json.MarshalEncode(e, all, json.Deterministic(true))
+}
+
+func decodeAttributes(d *jsontext.Decoder, to *Attributes) error {
+	all := make(map[string]jsontext.Value)
+	if err := json.UnmarshalDecode(d, &all); err != nil {
+		return err
+	}
+	if values, ok := all["Values"]; ok && len(all) == 2 { // as older versions wrote them: in the order of that time
+		return errors.Join(json.Unmarshal(values, &to.Values), json.Unmarshal(all["Said"], &to.Said))
+	}
+	for word, value := range all {
+		x := Attribute(0)
+		for x < NumAttributes && x.String() != word {
+			x++
+		}
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil || x == NumAttributes {
+			return fmt.Errorf("unknown attribute %.64q", word)
+		}
+		known, ok := x.value(text)
+		if !ok {
+			return fmt.Errorf("%.64q is not a value of the attribute %s", text, word)
+		}
+		to.set(x, known)
+	}
+	return nil
 }
 
 func encodeDuration(e *jsontext.Encoder, d time.Duration) error {
@@ -93,13 +153,14 @@ func decodeDuration(d *jsontext.Decoder, to *time.Duration) error {
 
 // selectorDoc is the encoding of a labels.Selector.
 type selectorDoc struct {
-	Nothing      bool // selects nothing
-	Requirements []requirementDoc
+	Nothing      bool             `json:"nothing"` // selects nothing
+	Requirements []requirementDoc `json:"requirements"`
 }
 
 type requirementDoc struct {
-	Key, Operator string
-	Values        []string
+	Key      string   `json:"key"`
+	Operator string   `json:"operator"`
+	Values   []string `json:"values"`
 }
 
 func encodeSelector(e *jsontext.Encoder, s labels.Selector) error {
@@ -196,7 +257,7 @@ type loadingOf[T any] struct {
 
 func (l *loadingOf[T]) add(cluster string, text []byte) error {
 	var object *T
-	if err := json.Unmarshal(text, &object, decoding); err != nil {
+	if err := Decode(text, &object); err != nil {
 		return err
 	}
 	if object == nil {

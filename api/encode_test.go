@@ -104,14 +104,23 @@ func fill(t *testing.T, v reflect.Value, at string) {
 	case time.Duration:
 		v.Set(reflect.ValueOf(1500 * time.Millisecond))
 		return
+	case Attributes:
+		var a Attributes
+		for x := range NumAttributes {
+			a.set(x, 1)
+		}
+		v.Set(reflect.ValueOf(a))
+		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
 			name := v.Type().Name() + "." + f.Name
-			switch {
+			switch tag, tagged := f.Tag.Lookup("json"); {
 			case slices.Contains(derived, name):
+			case !f.Anonymous && f.IsExported() && (!tagged || tag != "-" && !strings.EqualFold(tag, f.Name)):
+				t.Errorf("%s has the tag %q: name its member, as the field but for case, so that files of older versions are read", name, tag)
 			case !f.IsExported():
 				t.Errorf("%s is not exported: it is not written, and has to be made again when an object is read (loadingOf.add)", name)
 			default:
@@ -214,6 +223,11 @@ func TestLoaderRefuses(t *testing.T) {
 		{KindGateway, `{"Name":"n/g/h","Cluster":"c"}`},
 		{KindGateway, `{"Name":"n/g","Cluster":"c"} {}`},
 		{KindGateway, `{"Name":"n/g","Cluster":"c","Name":"n/h"}`},
+		{KindGateway, `{"name":"n/g","cluster":"c","more":1}`},
+		{KindGateway, `{"name":"n/g","cluster":"c","addresses":[{"kind":"IPAddress","value":"192.0.2.1"}]}`},
+		{KindDNSEndpoint, `{"name":"n/e","cluster":"c","endpoints":[{"attributes":{"priority":"256"}}]}`},
+		{KindDNSEndpoint, `{"name":"n/e","cluster":"c","endpoints":[{"attributes":{"prio":"1"}}]}`},
+		{KindDNSEndpoint, `{"name":"n/e","cluster":"c","endpoints":[{"attributes":{"priority":1}}]}`},
 		{KindGateway, `{"Name":"n/g","Cluster":"c","Listeners":[{"Protocol":"udp"}]}`},
 		{KindGateway, `{"Name":"n/g","Cluster":"c","Listeners":[{"Protocol":1}]}`},
 		{KindDNSPolicy, `{"Name":"n/p","Cluster":"c","Provider":{"Selector":{"Requirements":[{"Key":"a","Operator":"x"}]}}}`},

@@ -3,23 +3,23 @@ package api
 // Gateway is what is kept of a gateway.networking.k8s.io Gateway.
 type Gateway struct {
 	Meta
-	Listeners []Listener
-	Addresses []Address
+	Listeners []Listener `json:"listeners"`
+	Addresses []Address  `json:"addresses"`
 	// Programmed is the status of the condition of that name.
-	Programmed ConditionStatus
+	Programmed ConditionStatus `json:"programmed"`
 }
 
 // Listener is one listener of a Gateway, with its entry in the status.
 type Listener struct {
-	Name string
+	Name string `json:"name"`
 	// Hostname is as written: in any case, with "*." in front for a wildcard, "" for none.
-	Hostname string
+	Hostname string `json:"hostname"`
 	// AttachedRoutes is the number in the status; UnknownRoutes if the status has no entry for the
 	// listener.
-	AttachedRoutes int32
+	AttachedRoutes int32 `json:"attachedRoutes"`
 	// Port is 0 if it cannot be read.
-	Port     uint16
-	Protocol ListenerProtocol
+	Port     uint16           `json:"port"`
+	Protocol ListenerProtocol `json:"protocol"`
 }
 
 // ListenerProtocol is what a listener speaks, as far as TCP clients care.
@@ -52,8 +52,8 @@ const (
 
 // Address is one entry of status.addresses, its value as written.
 type Address struct {
-	Type  AddressType
-	Value string
+	Type  AddressType `json:"type"`
+	Value string      `json:"value"`
 }
 
 // The annotations of a Gateway that list what is published in place of its status (rule 9.6), in the form of external-dns: addresses and

@@ -21,32 +21,32 @@ type Ref struct {
 // Meta is the part of an object's metadata that is kept.
 type Meta struct {
 	// Name is "namespace/name"; it is the object's key in its cluster's tree.
-	Name string
+	Name string `json:"name"`
 	// Cluster is the name of the cluster that holds the object.
-	Cluster string
-	UID     string
+	Cluster string `json:"cluster"`
+	UID     string `json:"uid"`
 	// Created is metadata.creationTimestamp in seconds since 1970; 0, which counts as the oldest,
 	// if the object has none.
-	Created    int64
-	Generation int64
+	Created    int64 `json:"created"`
+	Generation int64 `json:"generation"`
 	// Labels are kept of Gateways and Secrets, two of DNSRecords and one of probes; nil for none.
-	Labels map[string]string
+	Labels map[string]string `json:"labels"`
 	// Annotations are those whose key starts with "kuadrant.io/", and AnnotationTarget in both forms; nil for none.
-	Annotations map[string]string
+	Annotations map[string]string `json:"annotations"`
 	// Deleting is true from the moment the object has a deletionTimestamp.
-	Deleting bool
+	Deleting bool `json:"deleting"`
 	// Controlled is true if another object controls this one, so no user writes it
 	// (metadata.ownerReferences with controller set).
-	Controlled bool
+	Controlled bool `json:"controlled"`
 	// Apart is true if the object's namespace is not the same as that of the same name in other
 	// clusters: the operator did not list it (Cluster.Pools).
-	Apart bool
+	Apart bool `json:"apart"`
 	// Missing is true for an object that vanished without a reported deletion, and is kept for a
 	// while (rule 8.5). No source sets it.
 	Missing bool `json:"-"`
 	// Fault says which parts of the object could not be read, in a sentence for its owner; "" for
 	// none. The other fields of a faulty object have what could be read, and may be zero.
-	Fault string
+	Fault string `json:"fault"`
 }
 
 // Namespace returns the namespace part of m.Name.

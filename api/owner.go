@@ -7,14 +7,15 @@ import "strings"
 type Owner struct {
 	// Cluster is the name of the object's cluster. ClusterUID is its Cluster.UID, which outlives the
 	// name; "" in lines of the first edition.
-	Cluster, ClusterUID string
-	Kind                Kind
-	Name                string // namespace/name
+	Cluster    string `json:"cluster"`
+	ClusterUID string `json:"clusterUID"`
+	Kind       Kind   `json:"kind"`
+	Name       string `json:"name"` // namespace/name
 	// UID is the object's; "" if unknown, which matches any.
-	UID string
+	UID string `json:"uid"`
 	// Secret is the DNS provider through which the policy published the host, the first by name: a Secret of its namespace, named without
 	// it. "" for none, and in lines of the first edition.
-	Secret string
+	Secret string `json:"secret"`
 }
 
 // Namespace returns the owner's namespace.

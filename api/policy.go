@@ -13,35 +13,37 @@ type DNSPolicy struct {
 	Meta
 	// Invalid says why the policy cannot be accepted, in a sentence for its owner; "" if it can. It
 	// goes into the condition Accepted=False/Invalid.
-	Invalid string
+	Invalid string `json:"invalid"`
 	// CheckInvalid says why the health check cannot be used, in a sentence for its owner; "" if it
 	// can. The names are published without it: a mistake in a check takes nobody down.
-	CheckInvalid string
+	CheckInvalid string `json:"checkInvalid"`
 
-	Target   Target
-	Strategy Strategy
-	Delegate bool // yields to a DNSRecord of its namespace at its host (rule 1.8)
+	Target   Target   `json:"target"`
+	Strategy Strategy `json:"strategy"`
+	Delegate bool     `json:"delegate"` // yields to a DNSRecord of its namespace at its host (rule 1.8)
 	// Weighting and geo apply to WeightedGeo alone.
-	DefaultWeight int64 // ≥ 0
-	CustomWeights []CustomWeight
+	DefaultWeight int64          `json:"defaultWeight"` // ≥ 0
+	CustomWeights []CustomWeight `json:"customWeights"`
 	// Geo is the member's own code if the policy sets one (v1's loadBalancing.geo), in upper case;
 	// "" if the Gateway's label decides.
-	Geo string
+	Geo string `json:"geo"`
 	// DefaultGeo is the code, in upper case, whose members serve clients that match no other (rule
 	// 3.2); "" for none.
-	DefaultGeo string
+	DefaultGeo string `json:"defaultGeo"`
 
 	// Exclude removes addresses from Gateways (rule 1.3).
-	Exclude     []Exclusion
-	HealthCheck *HealthCheck // nil for none
-	Provider    Provider
+	Exclude     []Exclusion  `json:"exclude"`
+	HealthCheck *HealthCheck `json:"healthCheck"` // nil for none
+	Provider    Provider     `json:"provider"`
 }
 
 // Target is a policy's targetRef.
 type Target struct {
-	Group, Kind, Name string
+	Group string `json:"group"`
+	Kind  string `json:"kind"`
+	Name  string `json:"name"`
 	// Section is the listener's name; "" for the whole Gateway.
-	Section string
+	Section string `json:"section"`
 }
 
 // Strategy is how a policy arranges its addresses under a host.
@@ -65,9 +67,9 @@ func (s Strategy) String() string {
 // match Selector or, if that is nil, whose label kuadrant.io/lb-attribute-custom-weight is Value
 // (rule 2.5).
 type CustomWeight struct {
-	Selector labels.Selector
-	Value    string
-	Weight   int64 // ≥ 0
+	Selector labels.Selector `json:"selector"`
+	Value    string          `json:"value"`
+	Weight   int64           `json:"weight"` // ≥ 0
 }
 
 // LabelCustomWeight is the label that CustomWeight.Value is compared with.
@@ -85,26 +87,26 @@ func (c CustomWeight) Matches(gateway map[string]string) bool {
 // Exclusion is one entry of excludeAddresses: a prefix (an address is a prefix
 // of full length), or a hostname in lower case without a final dot.
 type Exclusion struct {
-	Prefix   netip.Prefix
-	Hostname string
+	Prefix   netip.Prefix `json:"prefix"`
+	Hostname string       `json:"hostname"`
 }
 
 // HealthCheck is how a policy's targets are probed (rule 4.2), defaulted.
 type HealthCheck struct {
-	Protocol         Protocol
-	Port             uint16
-	Path             string
-	Host             string // "" for the listener's host
-	Interval         time.Duration
-	Timeout          time.Duration
-	FailureThreshold int
-	SuccessThreshold int
+	Protocol         Protocol      `json:"protocol"`
+	Port             uint16        `json:"port"`
+	Path             string        `json:"path"`
+	Host             string        `json:"host"` // "" for the listener's host
+	Interval         time.Duration `json:"interval"`
+	Timeout          time.Duration `json:"timeout"`
+	FailureThreshold int           `json:"failureThreshold"`
+	SuccessThreshold int           `json:"successThreshold"`
 	// Expected lists the HTTP codes that count as healthy, sorted.
-	Expected                 []int
-	AllowInsecureCertificate bool
+	Expected                 []int `json:"expected"`
+	AllowInsecureCertificate bool  `json:"allowInsecureCertificate"`
 	// HeadersSecret is the name of a Secret in the policy's namespace; "" for none.
 	// Only HTTP and HTTPS have headers.
-	HeadersSecret string
+	HeadersSecret string `json:"headersSecret"`
 }
 
 // Protocol is what a probe speaks.
@@ -127,8 +129,10 @@ func (p Protocol) String() string {
 // neither means the namespace's default provider.
 type Provider struct {
 	// Kind is "Secret" if the policy sets none.
-	Kind, Namespace, Name string
-	Selector              labels.Selector
+	Kind      string          `json:"kind"`
+	Namespace string          `json:"namespace"`
+	Name      string          `json:"name"`
+	Selector  labels.Selector `json:"selector"`
 }
 
 // ServedHere reports whether this server serves the provider: a Secret, or none. Any other kind

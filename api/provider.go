@@ -13,16 +13,16 @@ const (
 // holds no credentials.
 type ProviderSecret struct {
 	// Zones are its zones, in lower case with a final dot: ZONE_ID, or those of ZONES.
-	Zones []string
+	Zones []string `json:"zones"`
 	// Domain is DOMAIN_NAME in the same spelling, without a leading `*.`: it covers hosts at and
 	// below it. "" if Zones are the domains.
-	Domain string
+	Domain string `json:"domain"`
 	// Filter are the zones of CONFIG.zoneIDFilter, which narrows Zones if the Secret is referred
 	// to by name; nil for none.
-	Filter []string
+	Filter []string `json:"filter"`
 	// Invalid says why it is no provider, in a sentence for the Secret's owner without any value;
 	// "" if it is one.
-	Invalid string
+	Invalid string `json:"invalid"`
 }
 
 // Selects reports whether a reference without a name means a Secret of its namespace: by its

@@ -18,20 +18,20 @@ const (
 type Secret struct {
 	Meta
 	// Unlabelled is true if it lacks the label HeadersLabel: there are no Headers.
-	Unlabelled bool
+	Unlabelled bool `json:"unlabelled"`
 	// Headers are sorted by name, each name once in any case. They may be sent as
 	// they are. There are none if Invalid is set.
-	Headers []Header
+	Headers []Header `json:"headers"`
 	// Invalid says why none of the headers can be used, in a sentence for the Secret's owner
 	// without any value; "" if all can.
-	Invalid string
+	Invalid string `json:"invalid"`
 	// Provider is the Secret as a DNS provider.
-	Provider ProviderSecret
+	Provider ProviderSecret `json:"provider"`
 }
 
 // Header is one additional header of a check. Printing it does not show its value.
 type Header struct {
-	Name  string
+	Name  string `json:"name"`
 	Value string `json:"-"`
 }
 

@@ -45,10 +45,10 @@ type RecordVerdict struct {
 
 // Condition is one status condition; its times belong to whoever writes it.
 type Condition struct {
-	Type    string
-	Status  ConditionStatus
-	Reason  string
-	Message string
+	Type    string          `json:"type"`
+	Status  ConditionStatus `json:"status"`
+	Reason  string          `json:"reason"`
+	Message string          `json:"message"`
 }
 
 // Equal reports whether v and o say the same. Neither may be nil.

@@ -12,29 +12,34 @@ type Zone struct {
 	Meta
 	// Invalid says why the zone cannot be accepted, whatever else exists, in a sentence for its
 	// owner; "" if it can.
-	Invalid string
+	Invalid string `json:"invalid"`
 
 	// DomainName is absolute if it ends in a dot that is not escaped; otherwise Parent's name is
 	// appended. It is as written, but in lower case: it may not be a valid name.
-	DomainName string
+	DomainName string `json:"domainName"`
 	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
-	Parent string
+	Parent string `json:"parent"`
 	// Delegations say who may publish what in the zone (rules 5.1 and 6.4); nil allows nothing.
 	// Each one allows something.
-	Delegations []Delegation
+	Delegations []Delegation `json:"delegations"`
 	// to has the indexes of the delegations by namespace, "" for those to all; nil if there are
 	// few.
 	to map[string][]int32
 
 	// The SOA's fields in seconds, up to 2^31-1 (rule 6.8). TTL is also that of records without
 	// one.
-	TTL, Refresh, Retry, Expire, Minimum uint32
+	TTL     uint32 `json:"ttl"`
+	Refresh uint32 `json:"refresh"`
+	Retry   uint32 `json:"retry"`
+	Expire  uint32 `json:"expire"`
+	Minimum uint32 `json:"minimum"`
 	// Mname and Rname are the SOA's, names with a final dot, in lower case and with escapes only
 	// where needed; "" for the zone's defaults.
-	Mname, Rname string
+	Mname string `json:"mname"`
+	Rname string `json:"rname"`
 
 	// Kept is the last publication according to the status, whoever wrote it (rule 6.7).
-	Kept Kept
+	Kept Kept `json:"kept"`
 }
 
 // fewDelegations is up to how many are searched without an index.
@@ -81,8 +86,8 @@ func (z *Zone) DelegationsTo(namespace string) iter.Seq[*Delegation] {
 
 // Kept is a zone's published content and serial.
 type Kept struct {
-	Hash   string // "" if the content is unknown
-	Serial uint32 // 0 for none; Hash is "" then
+	Hash   string `json:"hash"`   // "" if the content is unknown
+	Serial uint32 `json:"serial"` // 0 for none; Hash is "" then
 }
 
 // Serials is what is kept of zones, by origin, in lower case with a final dot.
@@ -109,15 +114,15 @@ type Entry struct {
 // Delegation allows objects to publish in a zone (rule 6.4). Patterns are relative to the zone, in
 // lower case and with escapes only where needed.
 type Delegation struct {
-	Namespaces []string // that may publish; nil for all
-	Zones      []string // patterns of zones; nil for none
-	Records    []RecordDelegation
+	Namespaces []string           `json:"namespaces"` // that may publish; nil for all
+	Zones      []string           `json:"zones"`      // patterns of zones; nil for none
+	Records    []RecordDelegation `json:"records"`
 }
 
 // RecordDelegation allows records.
 type RecordDelegation struct {
-	Pattern string   // `@` for the zone's own name
-	Types   []string // in upper case; nil for all
+	Pattern string   `json:"pattern"` // `@` for the zone's own name
+	Types   []string `json:"types"`   // in upper case; nil for all
 }
 
 // Record is a kubi.zone Record, decoded (rules 6.2, 6.3 and 6.9).
@@ -125,18 +130,19 @@ type Record struct {
 	Meta
 	// Invalid says why the record cannot be accepted, whatever else exists, in a sentence for its
 	// owner; "" if it can.
-	Invalid string
+	Invalid string `json:"invalid"`
 
 	// DomainName is like a Zone's; `@` is Parent's own name.
-	DomainName string
+	DomainName string `json:"domainName"`
 	// Parent is the namespace/name of the Zone that zoneRef names; "" without one.
-	Parent string
+	Parent string `json:"parent"`
 	// Type and Class are in upper case, such as AAAA, TYPE65280 and IN.
-	Type, Class string
+	Type  string `json:"type"`
+	Class string `json:"class"`
 	// TTL is in seconds, up to 2^31-1; NoTTL for the zone's.
-	TTL int64
+	TTL int64 `json:"ttl"`
 	// RData is the data in the form of a master file (RFC 1035 §5.1).
-	RData string
+	RData string `json:"rdata"`
 }
 
 // NoTTL is the TTL of a Record without one.
