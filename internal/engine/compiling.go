@@ -47,12 +47,6 @@ func (e *Engine) compileNow() {
 	if prev == nil {
 		in.ActiveGroups = e.groups
 	}
-	if prev == nil && e.base != nil { // the state on disk was to answer first: see answerFromState
-		base := in
-		base.Clusters = e.base
-		prev = records.Compile(nil, base, e.settings().opt, begin)
-		in.AcquiredChanged, in.SerialsChanged = nil, nil
-	}
 	p.Snapshot = e.guard.compile(prev, in.Clusters, from, begin, func(clusters []*api.Cluster, whole bool) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
@@ -81,9 +75,10 @@ func (e *Engine) Publish(snap *records.Snapshot) {
 
 // publish answers queries from p, and reports it. took is the time of the compile.
 func (e *Engine) publish(p *Publication, took time.Duration) {
+	s := e.settings()
+	s.state.reserve(e.Snapshot(), p.Snapshot)
 	was := e.now.Swap(p)
-	before, snap, s := was.Snapshot, p.Snapshot, e.settings()
-	e.base = nil
+	before, snap := was.Snapshot, p.Snapshot
 	if s.prober != nil {
 		checks := snap.Checks()
 		changed := checks.Changed()

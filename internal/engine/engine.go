@@ -103,7 +103,7 @@ func (e *Engine) Stop() {
 	e.structure.alarm.stop()
 	e.standing.alarm.stop()
 	if k := e.settings().state; k != nil {
-		k.save(true)
+		k.save()
 	}
 	e.ended.Store(true)
 }

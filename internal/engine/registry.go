@@ -123,14 +123,14 @@ func (r *registry) addIncumbents(in *api.Objects) {
 }
 
 // lend uses the kept values of the state on disk until a writer reports them.
-func (r *registry) lend(c *statefile.Contents) {
+func (r *registry) lend(c *statefile.Contents, kept statefile.Serials) {
 	owners, serials := tree.Map[api.Owner]{}.Edit(), api.Serials{}.Edit()
 	for name, owner := range c.Owners {
 		if !api.IsObsolete(name) {
 			owners.Set(name, owner)
 		}
 	}
-	for origin, serial := range c.Serials {
+	for origin, serial := range kept {
 		serials.Set(origin, serial)
 	}
 	r.mu.Lock()

@@ -18,20 +18,11 @@ type stateRead struct {
 	// unused are clusters that nothing in the Corefile reads. The state keeps them until all others
 	// have been listed: a mistake in the Corefile must not cost them.
 	unused []statefile.Cluster
-	// killed is true if the server that wrote the state did not stop cleanly.
-	killed bool
 	// place is Contents.Place.
 	place string
 	// groups are Contents.Groups, which stand in until they can be read.
 	groups map[string]*api.ActiveGroups
-	// base are the clusters of the state, if the first answer from them waits for kept values; nil for none.
-	base []*api.Cluster
 }
-
-// unsaved is how many serials of a zone a server may have published after it last wrote the state,
-// if it did not stop cleanly: a source publishes at most two hundred times a second, and the state
-// is written every ten seconds, a large one every minute. In a serial with a date that is a month.
-const unsaved = 10_000
 
 // readState reads the state on disk if s has one that was not read yet. It gives serials their start, and stands in for
 // unknown owners, health and clusters.
@@ -39,20 +30,22 @@ func (e *Engine) readState(s, was *settings) {
 	if s.state == nil || was.state == s.state {
 		return
 	}
-	path := filepath.Join(s.state.dir, statefile.Name)
+	serials, err := statefile.ReadSerials(s.state.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		e.log.Warningf("state %s: ignored: %v; serials that are kept nowhere else begin with the date. Compare them with those of secondaries",
+			filepath.Join(s.state.dir, statefile.SerialsName), err)
+	}
+	s.state.begin(serials)
+	s.opt.Published = newest(s.opt.Published, serials)
 	c, err := statefile.Read(s.state.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		e.log.Warningf("state %s: ignored: %v; starting without it. It is rewritten after the first list", path, err)
+		e.log.Warningf("state %s: ignored: %v; starting without it. It is rewritten after the first list",
+			filepath.Join(s.state.dir, statefile.Name), err)
 		return
-	}
-	s.opt.Published = published(c, s.opt.Published)     // counts if nobody keeps serials
-	if err := statefile.GoOn(s.state.dir); err != nil { // else the file would seem newer than it is
-		e.log.Warningf("state %s: cannot write: %v; serials may go back after a crash", path, err)
-	}
-	if e.Snapshot() != nil {
+	case e.Snapshot() != nil:
 		return
 	}
 	s.opt.Health = make(map[string]health.State)
@@ -62,24 +55,19 @@ func (e *Engine) readState(s, was *settings) {
 		}
 	}
 	if e.registry.waits() {
-		e.registry.lend(c) // the cluster's kept values go on
+		e.registry.lend(c, serials) // the cluster's kept values go on
 	}
-	e.unused, e.killed, e.place, e.groups = c.Clusters, c.Runs > 0, c.Place, c.Groups
+	e.unused, e.place, e.groups = c.Clusters, c.Place, c.Groups
 }
 
-// published returns known, with c's serials where they are newer (rule 6.7).
-func published(c *statefile.Contents, known map[string]api.Kept) map[string]api.Kept {
-	all := maps.Clone(known)
+// newest returns the newer publication of each zone (rule 6.7).
+func newest(known, more map[string]api.Kept) map[string]api.Kept {
+	all := maps.Clone(more)
 	if all == nil {
 		all = make(map[string]api.Kept)
 	}
-	for zone, kept := range c.Serials {
-		if c.Runs > 0 {
-			kept = api.Kept{Serial: kept.Serial + unsaved*uint32(c.Runs)}
-		}
-		if k, ok := all[zone]; !ok || int32(kept.Serial-k.Serial) > 0 {
-			all[zone] = kept
-		}
+	for zone, kept := range known {
+		all[zone] = kept.Newer(all[zone])
 	}
 	return all
 }
@@ -131,21 +119,10 @@ func (e *Engine) answerFromState() {
 	e.mu.Lock()
 	nothing := len(e.known) == 0
 	e.mu.Unlock()
-	switch {
-	case nothing:
-	case e.killed && e.registry.waits():
-		// The file's serials are older than the last published ones: wait a moment for kept ones,
-		// as compile does.
-		in, from, _ := e.next()
-		e.base, e.guard.origins = in.Clusters, from
-		e.after(registryWait, e.registryUnanswered)
-	default:
+	if !nothing {
 		e.compileNow()
 	}
 }
-
-// registryWait bounds how long a killed server that starts from the state on disk waits for the kept values.
-const registryWait = time.Second
 
 // resumes reports whether a feed reads a cluster of the state at the same place, or the Secrets will tell. The caller holds
 // mu.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +21,8 @@ const (
 	writeShare = 20
 )
 
-// stateWriter writes one engine's state to disk. Only its goroutine writes while the engine runs,
-// and only stop afterwards.
+// stateWriter writes one engine's state to disk. Only its goroutine writes objects while the engine runs, and only stop afterwards.
+// Serials are in state_serials.go.
 type stateWriter struct {
 	of   *Engine
 	dir  string
@@ -31,8 +32,9 @@ type stateWriter struct {
 
 	next    time.Time // when it may be written again
 	started bool      // the state has held everything that is read once, or had its time
-	failing string    // why the last write failed; "" if it did not
-	left    []string  // the objects that the last write left out
+
+	failures sync.Map // by file: why its last write failed
+	numbers  stateSerials
 }
 
 // openState returns the state's writer, and makes its directory; nil if the Corefile has no state.
@@ -59,14 +61,14 @@ func (k *stateWriter) changed() {
 // run writes the state after changes, until ctx ends.
 func (k *stateWriter) run(ctx context.Context) {
 	for k.wake.wait(ctx, writeQuiet, k.next) {
-		if !k.save(false) {
+		if !k.save() {
 			k.changed()
 		}
 	}
 }
 
-// save writes the state; false means that it must be tried again. It logs each problem once.
-func (k *stateWriter) save(stopped bool) bool {
+// save writes the state; false means that it must be tried again.
+func (k *stateWriter) save() bool {
 	begin := time.Now()
 	now := k.of.Current()
 	k.started = k.started || k.of.late.Load() || now.Snapshot != nil && now.Snapshot.Complete() && !now.Stale()
@@ -75,48 +77,45 @@ func (k *stateWriter) save(stopped bool) bool {
 		pause = writeQuiet
 	}
 	k.next = begin.Add(pause)
-	c := k.of.remembered(stopped)
+	saved := now.Snapshot == nil || k.saveSerials(now.Snapshot, true)
+	c := k.of.remembered()
 	if c == nil {
-		return true
+		return saved
 	}
-	left, err := statefile.Write(k.dir, c)
+	err := statefile.Write(k.dir, c)
 	took := time.Since(begin)
 	k.next = begin.Add(max(pause, writeShare*took))
-	path := filepath.Join(k.dir, statefile.Name)
-	if err != nil {
-		if k.failing != err.Error() {
-			k.failing = err.Error()
-			k.of.log.Warningf("state %s: cannot write: %v; retrying. A start without the API server would use the old file", path, err)
-		}
+	if !k.report(statefile.Name, err, "a start without the API server would use the old file") {
 		return false
 	}
-	if k.failing != "" {
-		k.of.log.Infof("state %s: writable again", path)
-		k.failing = ""
-	}
-	for _, object := range left {
-		if !slices.Contains(k.left, object) {
-			k.of.log.Warningf("state: leaving out %s: too long; a start without the API server will not answer for it", object)
-		}
-	}
-	k.left = left
 	k.written.Store(c.Written.UnixNano())
-	return true
+	return saved
 }
 
-// remembered returns what to keep on disk of e now; nil for nothing. stopped says that nothing will
-// be published afterwards.
-func (e *Engine) remembered(stopped bool) *statefile.Contents {
+// report logs once that a file cannot be written, and what follows, and that it can be again. It reports whether err is nil.
+func (k *stateWriter) report(name string, err error, follows string) bool {
+	path := filepath.Join(k.dir, name)
+	if err == nil {
+		if _, failed := k.failures.LoadAndDelete(name); failed {
+			k.of.log.Infof("state %s: writable again", path)
+		}
+		return true
+	}
+	if why, failed := k.failures.Swap(name, err.Error()); !failed || why != err.Error() {
+		k.of.log.Warningf("state %s: cannot write: %v; retrying. Until then %s", path, err, follows)
+	}
+	return false
+}
+
+// remembered returns what to keep on disk of e now; nil for nothing.
+func (e *Engine) remembered() *statefile.Contents {
 	now := e.Current()
 	snap := now.Snapshot
 	if snap == nil {
 		return nil
 	}
 	objects := snap.Objects()
-	c := &statefile.Contents{Written: e.Now(), Runs: 1, Groups: objects.ActiveGroups, Owners: objects.Acquired.All(), Serials: snap.Published()}
-	if stopped {
-		c.Runs = 0
-	}
+	c := &statefile.Contents{Written: e.Now(), Groups: objects.ActiveGroups, Owners: objects.Acquired.All()}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	place := e.secrets.place

@@ -2,11 +2,11 @@ package state
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
+	"maps"
 	"reflect"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
@@ -19,7 +19,7 @@ func TestManyWriters(t *testing.T) {
 	for range 3 {
 		writers.Go(func() {
 			for range 10 {
-				if _, err := Write(dir, full(t)); err != nil {
+				if err := Write(dir, full(t)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -34,43 +34,33 @@ func TestManyWriters(t *testing.T) {
 	writers.Wait()
 }
 
-// FuzzRead reads arbitrary input, with and without a correct checksum.
+// FuzzRead reads arbitrary input, as either file, with and without a correct checksum. What is read is read back the same.
 func FuzzRead(f *testing.F) {
 	dir := f.TempDir()
-	if _, err := Write(dir, full(f)); err != nil {
-		f.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, Name))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text, false)
-	f.Add(text[headerSize:], true)
-	f.Add([]byte("{\"cluster\":{\"name\":\"c\",\"uid\":[1,300],\"listings\":{\"gateway\":{\"state\":\"not "+
-		"listed\",\"in\":[\"b\",\"a\"]}}}}\n{\"lacks\":\"zone\"}\n{\"Gateway "+
-		"octets\":{\"Name\":\"n/g\",\"Cluster\":\"c\",\"Labels\":{\"\u00ff\":\"\"}}}\n"), true)
-	file, err := os.Create(filepath.Join(dir, "again"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer file.Close()
+	f.Add(write(f, dir, full(f)), false)
+	f.Add([]byte(old(f)), false)
+	f.Add([]byte("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\",\"listings\":{\"Gateway\":{\"state\":\"not "+
+		"listed\",\"in\":[\"b\",\"a\"]}}}}\n{\"Gateway\":{\"name\":\"n/g\",\"cluster\":\"c\",\"labels\":{\"\u00ff\":\"\"}}}\n"), true)
+	f.Add([]byte("{\"serial\":{\"zone\":\"example.com.\",\"serial\":7}}\n"), true)
 	f.Fuzz(func(t *testing.T, text []byte, sum bool) {
 		if sum {
 			text = []byte(summed(string(text)))
 		}
-		c, err := read(bytes.NewReader(text), int64(len(text)))
+		if serials, err := readSerials(bytes.NewReader(text), int64(len(text))); err == nil {
+			again := written(t, func(w *writer) error { return w.serials(serials) })
+			if got, err := readSerials(bytes.NewReader(again), int64(len(again))); err != nil || !maps.Equal(got, serials) {
+				t.Fatalf("%v, %v; want %v", got, err, serials)
+			}
+		}
+		c, err := readContents(bytes.NewReader(text), int64(len(text)))
 		if err != nil {
+			if c != nil {
+				t.Fatalf("%v, and contents", err)
+			}
 			return
 		}
-		// Whatever reads can be written and reads back equal. It need not reach the disk.
-		if err := file.Truncate(0); err != nil {
-			t.Fatal(err)
-		}
-		w := newWriter(file)
-		if err := w.all(c); err != nil {
-			t.Fatal(err)
-		}
-		again, err := read(file, w.size+headerSize)
+		text = written(t, func(w *writer) error { return w.body(c) })
+		again, err := readContents(bytes.NewReader(text), int64(len(text)))
 		if err != nil || len(again.Clusters) != len(c.Clusters) {
 			t.Fatalf("%+v, %v", again, err)
 		}
@@ -82,4 +72,14 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// written returns a file with a body.
+func written(t testing.TB, body func(*writer) error) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	if err := new(writer).all(&text, time.Time{}, body); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
 }

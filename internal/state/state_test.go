@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -86,18 +87,17 @@ func decoded(t testing.TB, name string) *api.Cluster {
 // full returns a state with every field set.
 func full(t testing.TB) *Contents {
 	return &Contents{
-		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Runs: 3,
+		Written: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Clusters: []Cluster{
 			{decoded(t, "c"), `kubernetes "https://192.0.2.1"`, "all", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ""},
 			{decoded(t, "d\ufffd"), `directory "/d"`, "", time.Time{}, ""},
 			{Cluster: &api.Cluster{Name: "empty", UID: "u", Pools: api.PoolsIn("n")}, Place: `"https://192.0.2.1" namespace="dns"`},
 			{Cluster: &api.Cluster{Name: "apart", UID: "u", Pools: api.PoolsIn()}, Place: "p"},
 		},
-		Place:   `"https://192.0.2.1" namespace="dns"`,
-		Groups:  map[string]*api.ActiveGroups{"example.com.": api.NewActiveGroups("blue", "green"), "none.example.": {}},
-		Owners:  maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u"}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
-		Serials: maps.All(map[string]api.Kept{"example.com.": {Hash: "ab", Serial: 1<<32 - 1}, "gone.example.": {Serial: 7}}),
-		Health:  maps.All(map[string]string{"https://192.0.2.1:443/ host=a\n5m0s": "down"}),
+		Place:  `"https://192.0.2.1" namespace="dns"`,
+		Groups: map[string]*api.ActiveGroups{"example.com.": api.NewActiveGroups("blue", "green"), "none.example.": {}},
+		Owners: maps.All(map[string]api.Owner{"a.example.com.": {Cluster: "c", Kind: api.KindDNSRecord, Name: "n/o", UID: "u"}, api.ZoneKey("example.com."): {Kind: api.KindZone}}),
+		Health: maps.All(map[string]string{"https://192.0.2.1:443/ host=a\n5m0s": "down"}),
 	}
 }
 
@@ -125,14 +125,13 @@ func flat(c *Contents) any {
 		}
 		all = append(all, f)
 	}
-	return []any{all, c.Place, c.Written, c.Runs, c.Groups, maps.Collect(c.Owners), maps.Collect(c.Serials), maps.Collect(c.Health)}
+	return []any{all, c.Place, c.Written, c.Groups, maps.Collect(c.Owners), maps.Collect(c.Health)}
 }
 
 func write(t testing.TB, dir string, c *Contents) []byte {
 	t.Helper()
-	left, err := Write(dir, c)
-	if err != nil || len(left) > 0 {
-		t.Fatalf("left out %v: %v", left, err)
+	if err := Write(dir, c); err != nil {
+		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, Name))
 	if err != nil {
@@ -158,8 +157,8 @@ func TestRoundTrip(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, Name)); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	write(t, dir, &Contents{Written: time.Now(), Owners: got.Owners, Serials: got.Serials, Health: got.Health})
-	if again, err := Read(dir); err != nil || len(again.Clusters) != 0 || again.Runs != 0 {
+	write(t, dir, &Contents{Written: time.Now(), Owners: got.Owners, Health: got.Health})
+	if again, err := Read(dir); err != nil || len(again.Clusters) != 0 {
 		t.Errorf("written over: %+v, %v", again, err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -168,112 +167,184 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLines: each line is JSON, and each but the first is an object with one member.
-func TestLines(t *testing.T) {
-	for line := range bytes.Lines(write(t, t.TempDir(), full(t))) {
-		var object map[string]json.RawMessage
-		if err := json.Unmarshal(line, &object); err != nil || len(object) != 1 && object["kuadrant-state"] == nil {
-			t.Errorf("%s: %v", line, err)
+// serials are what TestFiles expects.
+var serials = Serials{"example.com.": {Hash: "ab", Serial: 1<<32 - 1}, "gone.example.": {Serial: 7}}
+
+// old returns a file of version 2, which the last release with that version wrote.
+func old(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/state-2.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// oldWith returns a file of version 2 with another body, from a server that stopped or not.
+func oldWith(t testing.TB, runs uint32, body string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(body))
+	h := oldLine{Version: 2, Runs: runs, Size: int64(len(body)), Sum: hex.EncodeToString(sum[:])}
+	text, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum = sha256.Sum256(text)
+	h.Line = hex.EncodeToString(sum[:])
+	if text, err = json.Marshal(h); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%-255s\n%s", text, body)
+}
+
+// TestFiles: a file of the version before, and one of this, are read as they were written (bug B3). If this fails because a member
+// has another name or meaning, let version grow, and keep a reader for files of the version before.
+func TestFiles(t *testing.T) {
+	want := full(t)
+	want.Clusters = want.Clusters[:1]
+	for _, file := range []string{"testdata/state-2.json", "testdata/state-3.json"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := readContents(bytes.NewReader(text), int64(len(text)))
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		} else if !reflect.DeepEqual(flat(c), flat(want)) {
+			t.Errorf("%s is read as\n%+v\nwant\n%+v", file, flat(c), flat(want))
+		}
+	}
+	for file, name := range map[string]string{
+		"testdata/state-2.json": Name, "testdata/state-2-first.json": Name, "testdata/serials-3.json": SerialsName,
+	} {
+		dir := t.TempDir()
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readContents(bytes.NewReader(text), int64(len(text))); file == "testdata/state-2-first.json" && !errors.Is(err, ErrVersion) {
+			t.Errorf("%s, of an earlier release with that version: %v", file, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadSerials(dir); err != nil || !maps.Equal(got, serials) {
+			t.Errorf("%s: %v, %v", file, got, err)
 		}
 	}
 }
 
-// TestDamage: a file with one changed bit, a truncated file and one with data appended are refused whole.
-func TestDamage(t *testing.T) {
+// TestOldSerials: serials in a file of version 2 are used even if its objects cannot be read. Where nobody else kept them and the
+// server did not stop, they are a bound.
+func TestOldSerials(t *testing.T) {
+	const serial = `{"serial":{"zone":"example.com.","hash":"ab","serial":2026112912}}` + "\n"
+	const unknown = `{"Gateway":{"Name":"n/g","Cluster":"c","Sites":[1]}}` + "\n"
+	for _, c := range []struct {
+		runs uint32
+		body string
+		want api.Kept
+	}{
+		{0, serial, api.Kept{Hash: "ab", Serial: 2026112912}},
+		{0, unknown + serial, api.Kept{Hash: "ab", Serial: 2026112912}},
+		{2, unknown + serial, api.Kept{Serial: 2026132912}},
+		{2, `{"owner":{}}` + "\n" + serial, api.Kept{Hash: "ab", Serial: 2026112912}},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, Name), []byte(oldWith(t, c.runs, c.body)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadSerials(dir); err != nil || got["example.com."] != c.want {
+			t.Errorf("%s, %d runs: %v, %v", c.body, c.runs, got, err)
+		}
+	}
+}
+
+// TestLines: each line is an object with one member, but for the first, and docs/state.md names all members.
+func TestLines(t *testing.T) {
+	page, err := os.ReadFile("../../docs/state.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	text := write(t, t.TempDir(), full(t))
-	for i := range text {
-		want := ErrSum
-		switch {
-		case i < len(beginning):
-			want = ErrNotState
-		case i < headerSize:
-			want = ErrLine
+	text = append(text, written(t, func(w *writer) error { return w.serials(serials) })...)
+	for line := range bytes.Lines(text) {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(line, &object); err != nil || len(object) != 1 && object["kuadrant-state"] == nil {
+			t.Errorf("%s: %v", line, err)
 		}
-		for bit := range 8 {
-			if i >= headerSize && bit%3 != 0 {
-				continue
-			}
-			damaged := bytes.Clone(text)
-			damaged[i] ^= 1 << bit
-			_, err := read(bytes.NewReader(damaged), int64(len(damaged)))
-			if newer := i == len(beginning) && errors.Is(err, ErrNewer); !newer && !errors.Is(err, want) {
-				t.Fatalf("octet %d, %q for %q: %v, want %v", i, damaged[i], text[i], err, want)
+		for name := range object {
+			if _, kind := api.ParseKind(name); !kind && !bytes.Contains(page, []byte("`"+name+"`")) {
+				t.Errorf("docs/state.md does not name %s", name)
 			}
 		}
 	}
-	for i := 0; i < len(text); i += 1 + i/50 {
-		if _, err := read(bytes.NewReader(text[:i]), int64(i)); err == nil {
-			t.Errorf("cut at %d: it is read", i)
+}
+
+// TestDamage: a file of either version with one changed bit, a truncated file and one with data appended are refused whole.
+func TestDamage(t *testing.T) {
+	for _, text := range [][]byte{write(t, t.TempDir(), full(t)), []byte(old(t))} {
+		refused := func(what string, damaged []byte) {
+			t.Helper()
+			_, err := readContents(bytes.NewReader(damaged), int64(len(damaged)))
+			if !errors.Is(err, ErrSum) && !errors.Is(err, ErrNotState) && !errors.Is(err, ErrVersion) {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if errors.Is(err, ErrVersion) && bytes.HasPrefix(damaged, text[:len(beginning)+1]) {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
-	}
-	if _, err := read(bytes.NewReader(append(text, '\n')), int64(len(text)+1)); err == nil {
-		t.Error("a line added: it is read")
+		for i := range text {
+			for bit := 0; bit < 8; bit += 1 + i/headerSize { // all bits of the first line
+				damaged := bytes.Clone(text)
+				damaged[i] ^= 1 << bit
+				refused(fmt.Sprintf("octet %d, %q for %q", i, damaged[i], text[i]), damaged)
+			}
+		}
+		for i := range text {
+			refused(fmt.Sprintf("cut at %d", i), text[:i])
+		}
+		refused("a line added", append(bytes.Clone(text), '\n'))
 	}
 }
 
 // TestRefused: an unusable file is refused with the reason.
 func TestRefused(t *testing.T) {
+	const other = ": written by another version of this server"
 	for _, c := range []struct{ text, want string }{
 		{"", ErrNotState.Error()},
 		{"\n", ErrNotState.Error()},
 		{"{}\n", ErrNotState.Error()},
 		{strings.Repeat(" ", 1000), ErrNotState.Error()},
-		{`{"kuadrant-state":0}` + "\n", ErrLine.Error()},
-		{first(header{Version: version, Runs: -1}), ErrLine.Error()},
-		{`{"kuadrant-state":3,"form":"another"}` + "\nwhatever", ErrNewer.Error() + ": format 3, while this one reads up to 2"},
-		{`{"kuadrant-state":3}` + "\n", ErrNewer.Error() + ": format 3, while this one reads up to 2"},
-		{first(header{Version: version, Size: 1}), "damaged: 0 octets follow the first line, which says 1"},
-		{first(header{Version: version, Size: 1}) + "x", ErrSum.Error()},
+		{`{"kuadrant-state":2}` + "\n", ErrSum.Error()},
+		{`{"kuadrant-state":3}` + "\n", ErrSum.Error()},
+		{`{"kuadrant-state":"3"}` + "\n", ErrSum.Error()},
+		{`{"kuadrant-state":4,"form":"another"}` + "\nwhatever", ErrVersion.Error() + ": format 4, while this one reads 2 and 3"},
+		{`{"kuadrant-state":1}` + "\n", ErrVersion.Error() + ": format 1, while this one reads 2 and 3"},
 		{summed("x\n"), "line 2: not an object with one member"},
-		{summed("{\"pod\":{}}\n"), `line 2: unknown kind "pod"`},
-		{summed("{\"Gateway\":{}}\n"), "line 2: Gateway before any cluster"},
-		{summed("{\"cluster\":{}}\n"), "line 2: a cluster without a name or UID"},
-		{summed("{\"cluster\":{\"more\":1}}\n"), `line 2: json: unknown field "more"`},
-		{summed("{\"serial\":{}} {}\n"), "line 2: more than one value"},
-		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\",\"listings\":{\"Pod\":{\"state\":\"listed\"}}}}\n"), `line 2: kind "Pod" is "listed"`},
-		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\"}}\n{\"Gateway\":{\"Name\":\"n/g\"}}\n"), `line 3: read Gateway: object "n/g" is in cluster "", not in cluster "c"`},
-		{summed("{\"owner\":{\"owner\":{\"Kind\":200}}}\n"), "line 2: unknown kind 200"},
-		{summed("{\"health\":\"" + strings.Repeat("x", 2*maxLine) + "\"}\n"), fmt.Sprintf("line 2: more than %d octets", maxLine)},
+		{summed("{\"pod\":{}}\n"), `line 2: unknown member "pod"` + other},
+		{summed("{\"serial\":{}}\n"), `line 2: unknown member "serial"` + other},
+		{summed("{\"Gateway\":{}}\n"), "line 2: Gateway before any cluster" + other},
+		{summed("{\"cluster\":{}}\n"), "line 2: a cluster without a name or UID" + other},
+		{summed("{\"cluster\":{\"more\":1}}\n"), `line 2: json: cannot unmarshal JSON string into Go state.clusterLine: unknown object member name "more"` + other},
+		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\",\"listings\":{\"Pod\":{\"state\":\"listed\"}}}}\n"), `line 2: kind "Pod" is "listed"` + other},
+		{summed("{\"cluster\":{\"name\":\"c\",\"uid\":\"u\"}}\n{\"Gateway\":{\"name\":\"n/g\"}}\n"), `line 3: read Gateway: object "n/g" is in cluster "", not in cluster "c"` + other},
+		{summed("{\"owner\":{\"owner\":{\"kind\":200}}}\n"), `line 2: json: cannot unmarshal into Go *api.Kind within "/owner/kind": unknown kind "200"` + other},
+		{oldWith(t, 0, "{\"cluster\":{\"name\":\"c\",\"uid\":\"u\"}}\n{\"Gateway octets\":{\"Name\":\"n/g\"}}\n"), `line 3: unknown member "Gateway octets"` + other},
 	} {
-		_, err := read(strings.NewReader(c.text), int64(len(c.text)))
-		if err == nil || err.Error() != c.want {
+		contents, err := readContents(strings.NewReader(c.text), int64(len(c.text)))
+		if contents != nil || err == nil || strings.Replace(err.Error(), "unable to unmarshal", "cannot unmarshal", 1) != c.want {
 			t.Errorf("%.100q: %v, want %s", c.text, err, c.want)
 		}
 	}
 }
 
-// summed returns a file with body after a matching first line.
+// summed returns a file with body after a first line, and a matching checksum.
 func summed(body string) string {
-	sum := sha256.Sum256([]byte(body))
-	return first(header{Version: version, Size: int64(len(body)), Sum: hex.EncodeToString(sum[:])}) + body
+	text := `{"kuadrant-state":3,"written":"2026-01-02T03:04:05Z"}` + "\n" + body
+	return text + fmt.Sprintf(lastLine, sha256.Sum256([]byte(text)))
 }
 
-// first returns a first line.
-func first(h header) string {
-	line, err := h.encode()
-	if err != nil {
-		panic(err)
-	}
-	return string(line)
-}
-
-// TestFirstEditionOctets: an object in the first edition's form for text that is not UTF-8 is skipped, and its kind
-// becomes not listed. A cluster with such a name is skipped with its objects.
-func TestFirstEditionOctets(t *testing.T) {
-	text := summed(`{"cluster":{"name":[99,255],"uid":[99,255],"listings":{"Gateway":{"state":"listed"}}}}` + "\n" +
-		`{"Gateway octets":{"Name":"n/g","Cluster":"c\u00ff"}}` + "\n" + `{"Zone":{"Name":"n/z","Cluster":"c"}}` + "\n" + `{"cluster":{"name":"c","uid":"u","listings":{"Gateway":{"state":"listed"},"Zone":{"state":"listed"}}}}` + "\n" +
-		`{"Gateway octets":{"Name":"n/g","Cluster":"c"}}` + "\n")
-	c, err := read(strings.NewReader(text), int64(len(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one := c.Clusters[0]; one.Listings[api.KindGateway] != api.NotListed || one.Listings[api.KindZone] != api.Listed || one.Gateways.Len() != 0 {
-		t.Errorf("listings %v, %d Gateways", one.Listings, one.Gateways.Len())
-	}
-}
-
-// TestSizes: a file above the maximum size is not read; an object whose line is too long is left out, and its kind
-// becomes not listed.
+// TestSizes: a file above the maximum size is not read.
 func TestSizes(t *testing.T) {
 	dir := t.TempDir()
 	file, err := os.Create(filepath.Join(dir, Name))
@@ -287,33 +358,15 @@ func TestSizes(t *testing.T) {
 	if _, err := Read(dir); err == nil || err.Error() != "1073741825 octets, more than the 1073741824 allowed" {
 		t.Error(err)
 	}
-	c := &api.Cluster{Name: "c", UID: "u", Listings: [api.NumKinds]api.Listing{api.Listed, api.Listed}}
-	edit := c.Gateways.Edit()
-	edit.Set("n/a", &api.Gateway{Meta: api.Meta{Name: "n/a", Cluster: "c", Fault: strings.Repeat("x", maxLine)}})
-	edit.Set("n/b", &api.Gateway{Meta: api.Meta{Name: "n/b", Cluster: "c"}})
-	c.Gateways = edit.Map()
-	contents := full(t)
-	contents.Clusters = []Cluster{{Cluster: c}}
-	if left, err := Write(dir, contents); err != nil || strings.Join(left, ",") != "Gateway n/a" {
-		t.Fatalf("left out %q, %v", left, err)
-	}
-	got, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if one := got.Clusters[0]; one.Gateways.Len() != 1 || one.Listings != [api.NumKinds]api.Listing{api.NotListed, api.Listed} {
-		t.Errorf("%d Gateways, %v", one.Gateways.Len(), one.Listings)
-	}
 }
 
 // TestWriteFails: a failed write leaves the old file.
 func TestWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, full(t))
-	broken := full(t)
-	broken.Clusters = append(broken.Clusters, Cluster{Cluster: &api.Cluster{Name: strings.Repeat("x", maxLine), UID: "u"}})
-	if _, err := Write(dir, broken); err == nil {
-		t.Error("it does not fail")
+	w := writer{size: maxSize - 1000}
+	if err := w.all(io.Discard, time.Time{}, func(w *writer) error { return w.body(full(t)) }); !errors.Is(err, ErrTooLarge) {
+		t.Error(err)
 	}
 	if got, err := Read(dir); err != nil || !reflect.DeepEqual(flat(got), flat(full(t))) {
 		t.Errorf("%+v, %v", got, err)
@@ -321,7 +374,7 @@ func TestWriteFails(t *testing.T) {
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)
 	}
-	if _, err := Write(filepath.Join(dir, "none"), full(t)); !errors.Is(err, fs.ErrNotExist) {
+	if err := Write(filepath.Join(dir, "none"), full(t)); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 	if _, err := Read(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
@@ -335,6 +388,12 @@ func TestWriteFails(t *testing.T) {
 	}
 	if _, err := Read(dir); err == nil || err.Error() != "not a file" {
 		t.Error(err)
+	}
+	if err := Write(dir, full(t)); err == nil {
+		t.Error("a directory is replaced")
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
 	}
 }
 
@@ -372,24 +431,5 @@ func TestBugD2Prepare(t *testing.T) {
 		if err := Prepare(dir); err == nil || err.Error() != path+" is not a regular file: remove it" {
 			t.Errorf("%s: %v", what, err)
 		}
-	}
-}
-
-// TestGoOn: GoOn counts runs and changes nothing else.
-func TestGoOn(t *testing.T) {
-	dir := t.TempDir()
-	if err := GoOn(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-	write(t, dir, full(t))
-	for range 2 {
-		if err := GoOn(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := full(t)
-	want.Runs += 2
-	if got, err := Read(dir); err != nil || !reflect.DeepEqual(flat(got), flat(want)) {
-		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -4,15 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,19 +22,21 @@ import (
 // ErrTooLarge means that the contents exceed the maximum size that Read accepts.
 var ErrTooLarge = errors.New("larger than 1 GiB")
 
-// temporary is the prefix of files being written.
-const temporary = "." + Name + "."
+// temporary is the prefix of files being written, in all versions.
+const temporary = ".kuadrant-"
 
 // Prepare makes the directory if it does not exist, and removes temporary files of dead processes. A running process
-// whose file is removed retries. Prepare fails if the file's name belongs to anything but a file: opening a FIFO
-// would block forever.
+// whose file is removed retries. Prepare fails if a file's name belongs to anything but a file: opening a FIFO would
+// block forever.
 func Prepare(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	path := filepath.Join(dir, Name)
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file: remove it", path)
+	for _, name := range []string{Name, SerialsName} {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file: remove it", path)
+		}
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -48,27 +50,35 @@ func Prepare(dir string) error {
 	return nil
 }
 
-// Write replaces the file in dir by c, atomically: a reader, even after a power loss, finds the old contents or c.
-// Several processes may write; the last write wins. left names the first maxLeft objects that were omitted because
-// they cannot be encoded or their lines are too long.
-func Write(dir string, c *Contents) (left []string, err error) {
+// Write replaces the large file in dir by c.
+func Write(dir string, c *Contents) error {
+	return replace(dir, Name, c.Written, func(w *writer) error { return w.body(c) })
+}
+
+// WriteSerials replaces the small file in dir.
+func WriteSerials(dir string, written time.Time, all Serials) error {
+	return replace(dir, SerialsName, written, func(w *writer) error { return w.serials(all) })
+}
+
+// replace replaces a file atomically: a reader, even after a power loss, finds the old one or the new one. Several processes may
+// write; the last write wins.
+func replace(dir, name string, written time.Time, body func(*writer) error) error {
 	file, err := os.CreateTemp(dir, temporary+"*") // mode 0600
 	if err != nil {
-		return nil, unnamed(err)
+		return unnamed(err)
 	}
-	w := newWriter(file)
-	if err = w.all(c); err == nil {
+	if err = new(writer).all(file, written, body); err == nil {
 		err = file.Sync()
 	}
 	err = errors.Join(err, file.Close())
 	if err == nil {
-		err = os.Rename(file.Name(), filepath.Join(dir, Name))
+		err = os.Rename(file.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())
-		return nil, unnamed(err)
+		return unnamed(err)
 	}
-	return w.left, syncDir(dir)
+	return syncDir(dir)
 }
 
 // unnamed returns a file system error without the name of the temporary file, which differs each time.
@@ -97,63 +107,24 @@ func syncDir(dir string) error {
 
 // writer writes one file.
 type writer struct {
-	file *os.File
 	out  *bufio.Writer
 	sum  hash.Hash
-	size int64
+	size int
 	line bytes.Buffer
-	left []string
 }
 
-func newWriter(file *os.File) *writer {
-	w := &writer{file: file, sum: sha256.New()}
-	w.out = bufio.NewWriterSize(io.MultiWriter(file, w.sum), 1<<16)
-	return w
-}
-
-func (w *writer) all(c *Contents) error {
-	if _, err := w.file.Seek(headerSize, io.SeekStart); err != nil {
+// all writes the first line, the body and the last line.
+func (w *writer) all(to io.Writer, written time.Time, body func(*writer) error) error {
+	w.sum = sha256.New()
+	w.out = bufio.NewWriterSize(io.MultiWriter(to, w.sum), 1<<16)
+	if err := api.Encode(&w.line, firstLine{version, written.UTC().Truncate(time.Second)}); err != nil {
 		return err
 	}
-	if err := w.body(c); err != nil {
+	if err := errors.Join(w.end("\n"), body(w), w.out.Flush()); err != nil {
 		return err
 	}
-	if err := w.out.Flush(); err != nil {
-		return err
-	}
-	return writeHeader(w.file, header{
-		Version: version, Written: c.Written.UTC().Truncate(time.Second), Runs: c.Runs,
-		Size: w.size, Sum: hex.EncodeToString(w.sum.Sum(nil)),
-	})
-}
-
-func writeHeader(file *os.File, h header) error {
-	line, err := h.encode()
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteAt(line, 0)
+	_, err := fmt.Fprintf(to, lastLine, w.sum.Sum(nil))
 	return err
-}
-
-// GoOn counts one more run in the file in dir: the server is about to publish more than the file holds. It overwrites
-// the first line in place, a few octets of one block. It keeps the version, so that the previous version of this
-// server can still use its own file until something has been listed.
-func GoOn(dir string) error {
-	file, err := os.OpenFile(filepath.Join(dir, Name), os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	h, err := readHeader(file)
-	if err != nil {
-		return err
-	}
-	h.Runs = min(h.Runs+1, 1_000_000) // bounded, so that the line fits
-	if err := writeHeader(file, h); err != nil {
-		return err
-	}
-	return file.Sync()
 }
 
 func (w *writer) body(c *Contents) error {
@@ -177,13 +148,17 @@ func (w *writer) body(c *Contents) error {
 			return err
 		}
 	}
-	for zone, kept := range c.Serials {
-		if err := w.member("serial", serialLine{zone, kept.Hash, kept.Serial}); err != nil {
+	for target, state := range c.Health {
+		if err := w.member("health", healthLine{target, state}); err != nil {
 			return err
 		}
 	}
-	for target, state := range c.Health {
-		if err := w.member("health", healthLine{target, state}); err != nil {
+	return nil
+}
+
+func (w *writer) serials(all Serials) error {
+	for _, zone := range slices.Sorted(maps.Keys(all)) {
+		if err := w.member("serial", serialLine{zone, all[zone].Hash, all[zone].Serial}); err != nil {
 			return err
 		}
 	}
@@ -209,16 +184,8 @@ func (w *writer) cluster(c Cluster) error {
 		return err
 	}
 	for k := range api.NumKinds {
-		lacks := false
 		for object := range c.All(k) {
-			written, err := w.object(k, object)
-			if err != nil {
-				return err
-			}
-			lacks = lacks || !written
-		}
-		if lacks {
-			if err := w.member("lacks", k.String()); err != nil {
+			if err := w.member(k.String(), object); err != nil {
 				return err
 			}
 		}
@@ -226,47 +193,21 @@ func (w *writer) cluster(c Cluster) error {
 	return nil
 }
 
-// object writes an object, unless it cannot be encoded or its line is too long.
-func (w *writer) object(k api.Kind, object any) (written bool, err error) {
-	w.begin(k.String())
-	if err := api.Encode(&w.line, object); err != nil || w.line.Len() >= maxLine {
-		if len(w.left) < maxLeft {
-			w.left = append(w.left, fmt.Sprintf("%s %s", k, api.NameOf(object)))
-		}
-		return false, nil
-	}
-	return true, w.end()
-}
-
-// maxLeft is how many omitted objects are named.
-const maxLeft = 10
-
 // member writes a line.
 func (w *writer) member(name string, value any) error {
-	w.begin(name)
-	text, err := json.Marshal(value)
-	if err != nil {
+	w.line.WriteString(`{"` + name + `":`)
+	if err := api.Encode(&w.line, value); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	w.line.Write(text)
-	if w.line.Len() >= maxLine {
-		return fmt.Errorf("write %s: a line of %d octets, more than the %d allowed", name, w.line.Len(), maxLine)
-	}
-	return w.end()
+	return w.end("}\n")
 }
 
-// begin begins a line.
-func (w *writer) begin(name string) {
-	w.line.Reset()
-	w.line.WriteString(`{"` + name + `":`)
-}
-
-// end ends the line and writes it.
-func (w *writer) end() error {
-	w.line.WriteString("}\n")
-	if w.size += int64(w.line.Len()); w.size > maxSize-headerSize {
+// end ends the line with text and writes it.
+func (w *writer) end(text string) error {
+	w.line.WriteString(text)
+	if w.size += w.line.Len(); w.size > maxSize-lastSize {
 		return ErrTooLarge
 	}
-	_, err := w.out.Write(w.line.Bytes())
+	_, err := w.line.WriteTo(w.out)
 	return err
 }

@@ -71,7 +71,8 @@ type Past struct {
 	// Kept is what any server kept of it; Beside is true if that is kept beside the Zones.
 	Kept   api.Kept
 	Beside bool
-	// Published was left by an earlier process on this machine.
+	// Published is the newest publication by others of which this server knows: an earlier process on this machine, or writers
+	// under another Lease.
 	Published api.Kept
 	// Gated is true if a writer keeps serials.
 	Gated bool
@@ -103,6 +104,10 @@ func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 		g.seen = p.Retired
 	}
 	g.kept, g.beside, g.withheld = p.Kept, p.Beside, !p.Listed
+	if p.Published.Serial != 0 {
+		hash, _ := parseHash(p.Published.Hash)
+		g.see(Numbered{p.Published.Serial, hash})
+	}
 	was := g.published
 	if p.Kept.Serial != 0 {
 		g.look(z, e.id)
@@ -371,13 +376,21 @@ func (e *Edit) changedNames() []string {
 	return e.Settled
 }
 
-// Published returns the zone's published state: what is kept, if a writer keeps serials.
+// Published returns the zone's newest publication anywhere; zero for none.
 func (z *Zone) Published() api.Kept {
+	last := z.last()
+	kept := api.Kept{Hash: last.hash.String(), Serial: last.Serial}
 	if z.gate != nil {
-		return z.gate.kept
+		return z.gate.kept.Newer(kept)
 	}
-	return api.Kept{Hash: z.Hash(), Serial: z.serial}
+	return kept
 }
+
+// LastSerial is the serial of Published.
+func (z *Zone) LastSerial() uint32 { return z.last().Serial }
+
+// Counted reports whether this server counts the zone's serials by itself.
+func (z *Zone) Counted() bool { return z.gate == nil }
 
 // Keep returns what the status of the zone's Zone should say. For a zone kept beside the Zones it
 // is a copy.

@@ -169,7 +169,9 @@ func Retire(index map[string]int, retired map[string]Numbered, zones []*Zone) ma
 }
 
 // Hash returns the digest of the zone's content, in hexadecimal digits (rule 6.7).
-func (z *Zone) Hash() string { return fmt.Sprintf("%016x%016x", z.hash.hi, z.hash.lo) }
+func (z *Zone) Hash() string { return z.hash.String() }
+
+func (d digest) String() string { return fmt.Sprintf("%016x%016x", d.hi, d.lo) }
 
 // resumed returns the zone's serial, taking into account what an earlier process here published:
 // the same for the same content, a later one for any other (rule 6.7). serial is what it would be
