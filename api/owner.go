@@ -16,6 +16,8 @@ type Owner struct {
 	// Secret is the DNS provider through which the policy published the host, the first by name: a Secret of its namespace, named without
 	// it. "" for none, and in lines of the first edition.
 	Secret string `json:"secret"`
+	// Since is since when the owner's namespace has the name, in seconds since 1970; 0 for as long as the object is there.
+	Since int64 `json:"since"`
 }
 
 // Namespace returns the owner's namespace.

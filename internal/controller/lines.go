@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
 // ConfigMaps hold the kept values as lines of words, one line for each name, sorted:
 //
-//	www.example.com. local DNSPolicy shop/web 0b1f... secret=dns cluster=7c2e...
+//	www.example.com. local DNSPolicy shop/web 0b1f... secret=dns cluster=7c2e... since=2026-01-01T00:00:00Z
 //	example.com. 5f0c... 2026010100
 //
 // The first is an owner: the key, the object's cluster, kind and namespace/name, its UID or -, and
@@ -25,6 +26,7 @@ import (
 const (
 	fieldSecret  = "secret="  // Owner.Secret
 	fieldCluster = "cluster=" // Owner.ClusterUID
+	fieldSince   = "since="   // Owner.Since, as in RFC 3339
 	noUID        = "-"
 )
 
@@ -61,6 +63,9 @@ func ownerLine(key string, o api.Owner) string {
 	if o.ClusterUID != "" {
 		words = append(words, fieldCluster+o.ClusterUID)
 	}
+	if o.Since != 0 {
+		words = append(words, fieldSince+time.Unix(o.Since, 0).UTC().Format(time.RFC3339))
+	}
 	if slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.ContainsAny(w, " \t\r\n") }) {
 		return ""
 	}
@@ -90,6 +95,10 @@ func parseOwner(line string) (key string, o api.Owner, err error) {
 			o.Secret = secret
 		} else if uid, is := strings.CutPrefix(word, fieldCluster); is {
 			o.ClusterUID = uid
+		} else if text, is := strings.CutPrefix(word, fieldSince); is {
+			if at, err := time.Parse(time.RFC3339, text); err == nil {
+				o.Since = at.Unix()
+			}
 		}
 	}
 	if api.IsObsolete(words[0]) {
