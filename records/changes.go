@@ -157,6 +157,8 @@ func (c *contest) changeOf(key string) *groupChange {
 		ch = &groupChange{key: key}
 		c.dirty[key] = ch
 		c.order = append(c.order, ch)
+		turn := turnOf(key)
+		c.due[turn] = append(c.due[turn], ch)
 	}
 	return ch
 }

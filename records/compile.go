@@ -120,6 +120,7 @@ func (c *compiler) openClusters() (expected int) {
 // finish puts the parts together and gives every zone its serial.
 func (c *compiler) finish(now time.Time) *Snapshot {
 	s := c.next
+	s.made = now.Unix()
 	s.NameGroups, s.Checked = c.groups.Map(), c.checks.Finish(c.anew())
 	if !c.anew() {
 		s.renewed = make([]string, len(c.order))

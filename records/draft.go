@@ -1,6 +1,7 @@
 package records
 
 import (
+	"math"
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -44,8 +45,9 @@ func (d *draft) openZones() {
 				d.zones[set.Index[up.Origin]].UnreadNames++ // its delegation is unknown (rule 6.6)
 			}
 		}
-		for _, z := range d.zones {
-			d.edits = append(d.edits, z.Edit(d.next.generation))
+		d.edits = make([]*zone.Edit, len(d.zones))
+		for i := range d.zones {
+			d.edit(i)
 		}
 		return
 	}
@@ -73,8 +75,28 @@ func (d *draft) openZones() {
 func (d *draft) edit(zone int) *zone.Edit {
 	if d.edits[zone] == nil {
 		d.edits[zone] = d.zones[zone].Edit(d.next.generation)
+		d.edits[zone].Since = d.since
 	}
 	return d.edits[zone]
+}
+
+// since returns since when the namespace of an object has a name, in seconds since 1970: as the registry has it, which is later than all if
+// the name has no line yet; as long as the object is there where no line is kept. host is true for a host, false for Records.
+func (d *draft) since(name string, m *api.Meta, host bool) int64 {
+	in := &d.next.In
+	if in.Acquired.Len() == 0 {
+		return m.Created
+	}
+	line, ok := in.Registered(name)
+	switch z := d.zoneOf(rdata.Base(name)); {
+	case !ok && z >= 0 && !d.next.Opt.Sharing(&d.zones[z].Zone)(name) && !host: // no line is kept
+		return m.Created
+	case !ok || !in.MetaOf(line).SameNamespace(m):
+		return math.MaxInt64
+	case line.Since == 0: // of a former release, or from before there was a registry
+		return m.Created
+	}
+	return line.Since
 }
 
 // zoneOf returns the index of the zone that name lies in, -1 for none.

@@ -1,9 +1,10 @@
 package records
 
 import (
-	"maps"
 	"slices"
 	"strings"
+
+	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -32,20 +33,39 @@ type contest struct {
 
 	// ownerships are those of the group being built, by host; nil if there are no Records.
 	ownerships map[string]zone.Ownership
-	// base is the key of that group; baseOwner owns the name, nil for none.
-	base      string
-	baseOwner *endpoint.Contender
+	// due are the groups to resolve, by turn: see turnOf. Names claim what lies below them, so that a group is resolved after those above,
+	// and those of names with labels that begin with _ after all others.
+	due [2 * maxDepth][]*groupChange
+	// moved are the names of Records that came or went, and so may have another owner; cut are those of NS records. lined are the names
+	// whose lines in the registry differ.
+	moved, cut, lined map[string]struct{}
 }
 
-// resolve renews the changed groups, in the order of their keys, which is roughly that of the names
-// in the trees.
+// maxDepth is more than the labels of any name.
+const maxDepth = 128
+
+// turnOf returns when a group is resolved: the index of contest.due.
+func turnOf(key string) int {
+	n := dns.CountLabel(key)
+	if endpoint.Underscored(key) {
+		n += maxDepth
+	}
+	return n
+}
+
+// resolve renews the changed groups, and with them the groups on which they have claims.
 func (c *contest) resolve() {
-	slices.SortFunc(c.order, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
-	for _, change := range c.order {
-		if change.group == nil {
-			c.renewGroup(change)
+	c.markClaimed()
+	for turn := range c.due {
+		batch := c.due[turn] // nothing is added to it: claims are on names below
+		slices.SortFunc(batch, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
+		for _, change := range batch {
+			if change.group == nil {
+				c.renewGroup(change)
+			}
 		}
 	}
+	slices.SortFunc(c.order, func(a, b *groupChange) int { return strings.Compare(a.key, b.key) })
 }
 
 // renewGroup renews a changed group.
@@ -77,6 +97,11 @@ func (c *contest) renewGroup(change *groupChange) {
 	c.putNames(old, g)
 	c.putOwners(old, g)
 	c.setOwners(old, g)
+	if c.prev != nil {
+		c.markBelow(change.key)
+		c.markBelow(rdata.WildcardOf(change.key))
+	}
+	c.noteGroup(change.key, g)
 	if len(g.Contenders)+len(g.Owned) == 0 {
 		c.groups.Delete(change.key)
 		return
@@ -154,82 +179,93 @@ func (c *contest) buildGroup(key string, g *status.NameGroup, names []string) {
 	g.Notes, g.Dropped, g.Checks = c.builder.Notes, c.builder.Dropped, c.checks.Used
 }
 
-// resolveGroup decides on the contenders of g. Those of the host itself come first: its owner decides who may publish at names below it
-// with labels that begin with _ (rule 5.9). names are those at which several namespaces have records.
+// resolveGroup decides on the contenders of g. names are those at which several namespaces have records.
 func (c *contest) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Contender) {
-	isBelow := func(who *endpoint.Contender) bool { return endpoint.Underscored(who.Host) }
-	host, below, namesBelow := g.Contenders, []*endpoint.Contender(nil), []string(nil)
-	if slices.ContainsFunc(g.Contenders, isBelow) || slices.ContainsFunc(names, endpoint.Underscored) { // rare
-		host = slices.DeleteFunc(slices.Clone(g.Contenders), isBelow)
-		below = slices.DeleteFunc(slices.Clone(g.Contenders), func(who *endpoint.Contender) bool { return !isBelow(who) })
-		namesBelow = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !endpoint.Underscored(name) })
-		names = slices.DeleteFunc(slices.Clone(names), endpoint.Underscored)
-	}
-	c.base, c.baseOwner = key, nil
-	contenders, won, lost := c.decide(host, names)
+	contenders, won, lost := c.decide(g.Contenders, names)
 	if c.recorded {
 		c.ownerships = ownershipsOf(contenders, won)
-	}
-	for _, name := range [...]string{key, rdata.WildcardOf(key)} { // the owner of *.name has the certificate of name's _acme-challenge
-		if i := slices.IndexFunc(contenders, func(who *endpoint.Contender) bool { return who.Host == name }); i >= 0 {
-			c.baseOwner = contenders[i]
-		} else if c.recorded && c.zoneOf(key) >= 0 {
-			c.baseOwner = c.uncontended(name)
-		}
-		if c.baseOwner != nil {
-			break
-		}
-	}
-	if len(below)+len(namesBelow) > 0 {
-		contenders, wonBelow, lostBelow := c.decide(below, namesBelow)
-		won, lost = append(won, wonBelow...), append(lost, lostBelow...)
-		if c.recorded {
-			maps.Copy(c.ownerships, ownershipsOf(contenders, wonBelow))
+		for _, name := range [...]string{key, rdata.WildcardOf(key)} {
+			if _, known := c.ownerships[name]; !known && c.zoneOf(key) >= 0 {
+				c.reserve(name)
+			}
 		}
 	}
 	g.Lost = lost
 	return won
 }
 
-// uncontended returns the contender of a name without contention: that of its Records, else the vacancy, which closes the names below (rule
-// 5.9); nil for none.
-func (c *contest) uncontended(name string) *endpoint.Contender {
-	if n := c.nodeAt(name); n != nil {
-		if o := owner.OfRecords(name, n.Records); o != nil {
-			return o
-		}
+// reserve keeps a name without contenders for the namespace of its deleted owner, and so what that name claims (rules 5.4 and 5.9).
+func (c *contest) reserve(name string) {
+	if n := c.nodeAt(name); n != nil && slices.ContainsFunc(n.Records, (*endpoint.Record).Owns) {
+		return // touch sees to it
 	}
-	v := c.registry.Vacancy(name, nil)
-	if v != nil {
+	if v := c.registry.Vacancy(name, nil); v != nil {
 		c.ownerships[name] = zone.Ownership{By: v}
 	}
-	return v
-}
-
-// above returns the owner of the name above another's labels that begin with _, if both lie in one zone; nil for none. Both belong to the
-// group being built.
-func (c *contest) above(name string) *endpoint.Contender {
-	if !endpoint.Underscored(name) || c.baseOwner == nil || c.zoneOf(c.base) != c.zoneOf(rdata.Base(name)) {
-		return nil
-	}
-	return c.baseOwner
 }
 
 // decide decides which contenders, of those given and of the records at their hosts and at names, are served. It returns the contenders
-// that the owner of the name above permits, in the order of precedence.
+// that no claim keeps out, in the order of precedence.
 func (c *contest) decide(of []*endpoint.Contender, names []string) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
-	contenders = slices.DeleteFunc(c.registry.Order(c.withRecords(of, names)), func(who *endpoint.Contender) bool {
-		above := c.above(who.Host)
-		if !owner.Strange(above, who.By) || !c.next.Opt.Bound(&c.zones[c.zoneOf(who.Host)].Zone, who.By, who.Host) {
+	var barred map[*endpoint.Contender]*owner.Claim
+	contenders = slices.DeleteFunc(slices.Clone(c.registry.Order(c.withRecords(of, names))), func(who *endpoint.Contender) bool {
+		claim := c.keptOutBy(who)
+		switch {
+		case claim == nil:
 			return false
-		}
-		if !who.Vacant() { // a vacancy: its line is void
-			lost = append(lost, owner.Loss{Contender: who, Owner: above})
+		case claim.Kind == owner.Data: // it has the host all the same
+			if barred == nil {
+				barred = make(map[*endpoint.Contender]*owner.Claim)
+			}
+			barred[who] = claim
+			return false
+		case !who.Vacant(): // a vacancy: its line is void
+			lost = append(lost, owner.Loss{Contender: who, Owner: claim.By, Claim: claim})
 		}
 		return true
 	})
-	won, lostHere := owner.Resolve(contenders)
+	won, lostHere := owner.Resolve(contenders, barred)
 	return contenders, won, append(lost, lostHere...)
+}
+
+// keptOutBy returns the claim that keeps a contender out of its host; nil for none. Those on Records are found one by one.
+func (c *contest) keptOutBy(who *endpoint.Contender) *owner.Claim {
+	if who.Static && !who.Vacant() {
+		return nil
+	}
+	i := c.zoneOf(rdata.Base(who.Host))
+	at, e := &c.zones[i].Zone, c.edit(i)
+	by := owner.Claimant{By: who.By, Administrative: at.Administers(who.By), Bound: c.next.Opt.Bound(at, who.By, who.Host)}
+	if by.Administrative {
+		return nil
+	}
+	if by.Bound {
+		by.Since = c.since(who.Host, who.By, true)
+	}
+	if by.Bound || e.Delegating() {
+		claim := e.ClaimOf(who.Host, nil)
+		if kept := e.ClaimFor(who.Host, &claim, &by); kept != nil {
+			return kept
+		}
+	}
+	return c.keptOutByData(who, at.Origin)
+}
+
+// keptOutByData returns the claim of the administering namespace's data at a host that is a hostname, if they were there before (rule 5.3);
+// nil for none.
+func (c *contest) keptOutByData(who *endpoint.Contender, origin string) *owner.Claim {
+	n := c.nodeAt(who.Host)
+	if n == nil || who.Host == origin || !zone.HasAlias([]*endpoint.Contender{who}) {
+		return nil
+	}
+	since := c.since(who.Host, who.By, true)
+	for _, r := range slices.SortedStableFunc(slices.Values(n.Records), (*endpoint.Record).Older) {
+		if r.Beside && owner.Before(r.Record.Created, &r.Record.Meta, since, who.By) {
+			claim := owner.ByRecord(owner.Data, who.Host, r)
+			return &claim
+		}
+	}
+	return nil
 }
 
 // putOwners sets the owners of a group's hosts, and removes those of old.
@@ -303,6 +339,6 @@ func (c *contest) hasOther(name string) bool {
 		return false
 	}
 	by := c.ownerships[name]
-	at := zone.Others{Owner: by.Owner, By: by.By, Above: c.above(name), Alias: by.Alias, Fixed: c.zones[i].Fixed[name]}
-	return slices.ContainsFunc(zone.RRsetsOf(n.Records, at, nil), func(s zone.RRset) bool { return !endpoint.Steered(s.Type) })
+	sets := c.edit(i).SetsBeside(n, zone.Ownership{Owner: by.Owner, By: by.By, Alias: by.Alias})
+	return slices.ContainsFunc(sets, func(s zone.RRset) bool { return !endpoint.Steered(s.Type) })
 }

@@ -68,15 +68,13 @@ func (d *draft) zoneOfRecord(r *endpoint.Record) int { return d.next.Table.Index
 func (c *compiler) touch(r *endpoint.Record) {
 	name := r.Name
 	if n := c.nodeAt(name); n != nil && owner.Meets(n.Records, r) || c.registry.MeetsVacancy(r) {
-		ch := c.changeOf(endpoint.GroupKey(name))
-		ch.names = append(ch.names, name)
-	}
-	if c.prev != nil || r.Bound { // otherwise all are made anew
-		c.changeKnown(endpoint.GroupKey(name))
+		c.contend(name)
 	}
 	if c.prev == nil {
-		return
+		return // all are made anew
 	}
+	c.changeKnown(endpoint.GroupKey(name))
+	c.noteMoved(r)
 	if r.Origin == 0 && r.RR.Header().Rrtype == dns.TypeNS {
 		c.changeKnown(endpoint.GroupKey(c.zones[c.zoneOfRecord(r)].Nameservers()[0].Name)) // it becomes the placeholder, or ceases to be
 	}
@@ -102,7 +100,11 @@ func (c *contest) withRecords(contenders []*endpoint.Contender, names []string) 
 		}
 		looked[host] = true
 		if n := c.nodeAt(host); n != nil {
-			on := owner.Contenders(n.Name, n.Records, c.above(host))
+			at := c.zoneOf(host)
+			served := slices.DeleteFunc(slices.Clone(contenders), func(who *endpoint.Contender) bool {
+				return who.Host != host || c.keptOutByData(who, c.zones[at].Origin()) != nil
+			})
+			on := owner.Contenders(n.Name, n.Records, c.edit(at).Out(n, served))
 			if contended || len(on) > 1 || len(on) == 1 && c.registry.Vacancy(host, on) != nil {
 				all = append(all, on...)
 			}

@@ -18,9 +18,9 @@ func (c *contest) markAcquired() {
 			continue
 		}
 		c.changeKnown(endpoint.GroupKey(host))
+		c.noteLine(host)
 		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.Records, c.registry.MeetsVacancy) {
-			ch := c.changeOf(endpoint.GroupKey(host))
-			ch.names = append(ch.names, host)
+			c.contend(host)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		if z == nil || z.Origin() != origin || z.Object == nil {
 			return api.Owner{}, false
 		}
-		return s.line(api.KindZone, &z.Object.Meta), true
+		return s.line(host, api.KindZone, &z.Object.Meta), true
 	}
 	z := s.Zone(rdata.Base(host))
 	if z == nil {
@@ -49,6 +49,9 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 		return s.lineOf(n.Steered.Owner), true
 	}
 	at := z.Others(n)
+	if by := at.By; by != nil && !by.Static {
+		return s.lineOf(by), true // it has the name, but cannot be served there
+	}
 	byAge := slices.SortedStableFunc(slices.Values(n.Records), (*endpoint.Record).Older)
 	first := at.First(byAge)
 	if first == nil {
@@ -61,21 +64,27 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 			}
 		}
 	}
-	return s.line(first.ObjectKind(), &first.Record.Meta), true
+	return s.line(host, first.ObjectKind(), &first.Record.Meta), true
 }
 
-// line returns the registry line of an object that owns a name.
-func (s *Snapshot) line(kind api.Kind, m *api.Meta) api.Owner {
+// line returns the registry line of an object that owns the name under a key.
+func (s *Snapshot) line(key string, kind api.Kind, m *api.Meta) api.Owner {
 	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}
 	if c := s.In.Cluster(m.Cluster); c != nil && c.UID != c.Name { // otherwise its name stands for its UID
 		o.ClusterUID = c.UID
+	}
+	switch line, ok := s.In.Registered(key); {
+	case ok && s.In.MetaOf(line).SameNamespace(m):
+		o.Since = line.Since
+	case s.In.Acquired.Len() > 0: // its namespace has just got the name
+		o.Since = s.made
 	}
 	return o
 }
 
 // lineOf returns the registry line of a contender that owns its host.
 func (s *Snapshot) lineOf(who *endpoint.Contender) api.Owner {
-	o := s.line(who.Kind, who.By)
+	o := s.line(who.Host, who.Kind, who.By)
 	if who.Via != nil {
 		o.Secret = who.Via.Secrets()[0]
 	}

@@ -24,6 +24,8 @@ type Snapshot struct {
 	still  []string
 	// generation counts the snapshots since the first; each has it as the id of its edits of zones.
 	generation uint32
+	// made is when it was made, in seconds since 1970.
+	made int64
 	// complete is true if every source has been listed; allRead is owner.AllRead.
 	complete, allRead bool
 	// unread are the registry lines whose objects cannot be read.

@@ -22,16 +22,18 @@ func chainHost(apex, name string) (n string) {
 	return n
 }
 
-// GroupKey returns the name that decides who may publish at a host: the host without a leading "*.", or the part after its last label that
-// begins with _ (rule 5.9). Hosts with one key are decided together.
-func GroupKey(host string) string {
-	key := rdata.Base(host)
-	if at := lastUnderscored(key); at >= 0 {
-		if above, ok := rdata.Parent(key[at:]); ok {
-			return above
-		}
+// GroupKey returns the name of the group that a host belongs to: the host without a leading "*.". Hosts with one key are decided together,
+// because they may share a chain (rule 2.8).
+func GroupKey(host string) string { return rdata.Base(host) }
+
+// AboveUnderscored returns the part of a name after its last label that begins with _; the name itself if it has none. Its owner decides who
+// may publish at the name (rule 5.9).
+func AboveUnderscored(name string) string {
+	if at := lastUnderscored(name); at >= 0 {
+		above, _ := rdata.Parent(name[at:])
+		return above
 	}
-	return key
+	return name
 }
 
 // Underscored reports whether a name, or a pattern, has a label that begins with _.

@@ -18,11 +18,13 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 	if at.Unread != nil {
 		return at.UnreadZone()
 	}
-	switch administers := o.administers(at, m); {
+	switch administers := at.Administers(m); {
 	case rtype == "NS" && name == at.Origin && !administers:
 		return o.notAdministrator(at, m, "NS records of "+TrimDot(at.Origin))
 	case !administers && at.NamesGroups(name):
 		return o.notAdministrator(at, m, "the active groups of "+TrimDot(at.Origin))
+	case !administers && name == Challenge+at.Origin && o.Bound(at, m, name) && o.several(at):
+		return o.notChallenger(at, m)
 	case administers && !slices.Contains(steeredTypes, rtype):
 		return at.mayTell(name, rtype)
 	case at.Object == nil:
@@ -36,15 +38,6 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 
 // steeredTypes are the types of data that belong to one owner (rule 5.3).
 var steeredTypes = []string{"A", "AAAA", "CNAME"}
-
-// administers reports whether an object's namespace administers a zone: it is that of the zone's
-// Zone, else one of `zone-namespaces`.
-func (o *Options) administers(at *Zone, m *api.Meta) bool {
-	if at.Object != nil {
-		return m.SameNamespace(&at.Object.Meta)
-	}
-	return isListed(o.ZoneNamespaces, m)
-}
 
 // notAdministrator returns the problem that only the zone's administering namespace may publish what.
 func (o *Options) notAdministrator(at *Zone, m *api.Meta, what string) *Problem {
@@ -175,11 +168,44 @@ func (o *Options) Open(origin string) bool {
 	return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return rdata.IsSubdomain(p.Domain, origin) })
 }
 
-// Bound reports whether an object may publish at a name of the zone at only if its namespace has the name above the label that begins with
-// _.
+// Challenge begins the names at which authorities look for proof that a certificate for the rest of the name may be issued (RFC 8555 §8.4).
+const Challenge = "_acme-challenge."
+
+// several reports whether more than one namespace may publish in a zone that is not open: its challenges are then not for any of them.
+func (o *Options) several(at *Zone) bool {
+	if at.Object != nil {
+		return true // the administering one, too
+	}
+	if o.Open(at.Origin) {
+		return false
+	}
+	some := &someNamespaces{}
+	if len(o.ZoneNamespaces) > 0 {
+		some.add(o.ZoneNamespaces)
+	}
+	for _, p := range o.Publish {
+		if !p.adds(at.Origin) && (p.covers(at.Origin) || rdata.IsSubdomain(at.Origin, p.Domain)) {
+			some.add(p.Namespaces)
+		}
+	}
+	return some.several
+}
+
+// notChallenger returns the problem that a namespace may not prove that it may have certificates for a whole zone (rule 5.9).
+func (o *Options) notChallenger(at *Zone, m *api.Meta) *Problem {
+	what := "certificates for all of " + TrimDot(at.Origin) + " depend on it, so it is left to the administering namespace"
+	if at.Object != nil {
+		return Problemf(reasonNotAllowed, "%s: %s: publish there, or add {namespaces: [%s], records: [{pattern: _acme-challenge}]} to spec.delegations of Zone %s",
+			TrimDot(Challenge+at.Origin), what, m.Namespace(), InCluster(&at.Object.Meta, m))
+	}
+	return Problemf(reasonNotAllowed, "%s: %s: publish there, or write `publish %[1]s %[3]s` in the Corefile", TrimDot(Challenge+at.Origin), what, m.Namespace())
+}
+
+// Bound reports whether an object may publish at a name with a label that begins with _ only as the owner of the name above it, or of the
+// wildcard that covers that, allows (rule 5.9). It does not ask which zone delegates the name.
 func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	switch {
-	case !Underscored(name) || o.administers(at, m):
+	case !Underscored(name) || at.Administers(m):
 		return false
 	case at.Object == nil:
 		return !slices.ContainsFunc(o.Publish, func(p Publish) bool { return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) })

@@ -20,9 +20,12 @@ type Record struct {
 	// Kind is the object's kind, 0 for a Record: data of DNSRecords and DNSEndpoints that are not
 	// steered are Records too.
 	Kind api.Kind
-	// Beside is true for data of the administering namespace that stand beside any owner's, and own nothing (rule 5.3). Bound is true if it
-	// may stand only below a name of its own namespace (rule 5.9).
-	Beside, Bound bool
+	// Administrative is true for data of the administering namespace: nobody else's claims count for them. Those that stand beside any
+	// owner's, and own nothing, are Beside (rule 5.3).
+	Administrative, Beside bool
+	// Bound is true if the owner of a wildcard that covers the name, or of the name above its labels that begin with _, may keep it out
+	// (rules 5.3 and 5.9).
+	Bound bool
 	// RR is the record, with its own TTL; nil if it has a problem.
 	RR      dns.RR
 	Problem *Problem
@@ -161,9 +164,20 @@ func (r *Record) Missing() bool { return r.Record.Missing }
 // Contention returns the key for LiveFirst: the object's namespace.
 func (r *Record) Contention() string { return namespaceKey(&r.Record.Meta) }
 
-// bind sets Beside and Bound of a Record in the zone at (rules 5.3 and 5.9).
+// bind sets Administrative, Beside and Bound of a Record in the zone at (rules 5.3 and 5.9).
 func (r *Record) bind(o *Options, at *Zone) {
 	t := r.RR.Header().Rrtype
-	r.Beside = !Steered(t) && t != dns.TypeDNAME && o.administers(at, &r.Record.Meta)
-	r.Bound = o.Bound(at, &r.Record.Meta, r.Name)
+	r.Administrative = at.Administers(&r.Record.Meta)
+	r.Beside = r.Administrative && !Steered(t) && t != dns.TypeDNAME
+	if Underscored(r.Name) {
+		r.Bound = o.Bound(at, &r.Record.Meta, r.Name)
+	} else {
+		r.Bound = !r.Administrative && !Steered(t) && t != dns.TypeNS && t != dns.TypeDNAME // these are for whoever is granted them
+	}
 }
+
+// Owns reports whether the Record's namespace has the name by it. DS records belong to the delegation at the name (rule 5.1).
+func (r *Record) Owns() bool { return !r.Beside && r.RR.Header().Rrtype != dns.TypeDS }
+
+// IsDelegation reports whether the Record is an NS record below the apex of its zone.
+func (r *Record) IsDelegation() bool { return r.Origin > 0 && r.RR.Header().Rrtype == dns.TypeNS }

@@ -20,6 +20,17 @@ type Zone struct {
 	Object *api.Zone
 	// Unread is the registry line of a Zone that cannot be read now: the whole zone is SERVFAIL (rule 5.4). nil for none.
 	Unread *api.Owner
+	// administrators are the namespaces that administer zones without a Zone object.
+	administrators []string
+}
+
+// Administers reports whether an object's namespace administers the zone: it is that of its Zone object, or, without one, in
+// `zone-namespaces` (rule 5.1).
+func (at *Zone) Administers(m *api.Meta) bool {
+	if at.Object != nil {
+		return m.SameNamespace(&at.Object.Meta)
+	}
+	return isListed(at.administrators, m)
 }
 
 // Nameservers returns the name servers of the Corefile, or the placeholder ns.<origin>.

@@ -50,7 +50,7 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	s := &Zones{Index: make(map[string]int, len(opt.Zones))}
 	for i := range opt.Zones {
 		s.Index[opt.Zones[i].Origin] = i
-		s.Served = append(s.Served, Zone{Origin: opt.Zones[i].Origin, Corefile: &opt.Zones[i]})
+		s.Served = append(s.Served, Zone{Origin: opt.Zones[i].Origin, Corefile: &opt.Zones[i], administrators: opt.ZoneNamespaces})
 		if strings.Contains(opt.Zones[i].Origin, KLB) {
 			s.Reserved = append(s.Reserved, opt.Zones[i].Origin)
 		}
@@ -152,7 +152,7 @@ func (s *Zones) addUnread(unread map[string]api.Owner, lines map[string]*zoneLin
 		i, known := s.Index[origin]
 		if !known {
 			i = len(s.Served)
-			s.Index[origin], s.Served = i, append(s.Served, Zone{Origin: origin, Corefile: over.Corefile})
+			s.Index[origin], s.Served = i, append(s.Served, Zone{Origin: origin, Corefile: over.Corefile, administrators: over.administrators})
 		}
 		s.Served[i].Unread = &o
 	}
@@ -263,7 +263,7 @@ func (s *Zones) admit(a *Admission, opt *Options) {
 		s.Served[i].Object = a.Zone
 	default:
 		s.Index[a.FQDN] = len(s.Served)
-		s.Served = append(s.Served, Zone{Origin: a.FQDN, Corefile: over.Corefile, Object: a.Zone})
+		s.Served = append(s.Served, Zone{Origin: a.FQDN, Corefile: over.Corefile, Object: a.Zone, administrators: over.administrators})
 	}
 }
 
@@ -310,7 +310,7 @@ func (s *Zones) mayServe(a *Admission, opt *Options) *Problem {
 	up := s.Above(a.FQDN)
 	delegates := up != nil && up.Object != nil
 	switch {
-	case up != nil && up.NamesGroups(a.FQDN) && !opt.administers(up, &z.Meta):
+	case up != nil && up.NamesGroups(a.FQDN) && !up.Administers(&z.Meta):
 		return opt.notAdministrator(up, &z.Meta, "the active groups of "+TrimDot(up.Origin))
 	case s.lets(&z.Meta, z.Parent, a.FQDN, up, opt):
 		if delegates {

@@ -12,6 +12,8 @@ type Loss struct {
 	Contender, Owner *endpoint.Contender
 	// Crowded is true if Owner would share the host, but too many share it already.
 	Crowded bool
+	// Claim is what keeps the contender out; nil if Owner has the host itself.
+	Claim *Claim
 }
 
 // Problem tells the contender's object why it is not served. The message begins with the owner; for a conflict of types it includes
@@ -22,12 +24,12 @@ func (l Loss) Problem() *endpoint.Problem {
 	switch {
 	case o.Unread:
 		return endpoint.UnreadProblem(o.Host, o.Kind, o.By)
+	case l.Claim != nil:
+		return l.Claim.Problem(c.Host, c.By)
 	case !o.Vacant() && l.Crowded:
 		return endpoint.Problemf(endpoint.ReasonConflicted,
 			"at most %d policies may share a host: serving the oldest, %s %s first",
 			maxSharing, o.Kind, endpoint.InCluster(o.By, c.By))
-	case !o.Vacant() && endpoint.Underscored(c.Host) && c.Host != o.Host:
-		return NotBelow(o, c.By)
 	case !o.Vacant() && mine != theirs:
 		return endpoint.Problemf(endpoint.ReasonConflicted,
 			"%s: record type conflict, cannot update endpoint '%s' with record type '%s' when endpoint already exists with record type '%s'",
@@ -62,14 +64,17 @@ func (g *Group) Loss(c *endpoint.Contender) (l Loss, ok bool) {
 
 // Resolve decides which contenders, given in the order of precedence, are served. A host belongs to the namespace of its first contender,
 // and its addresses to the first of these that has any, with those that share the host with it. The others lose as a whole (rules 5.3 to
-// 5.6). Contenders of records neither win nor lose.
-func Resolve(contenders []*endpoint.Contender) (won []*endpoint.Contender, lost []Loss) {
+// 5.6). Contenders of records neither win nor lose. Those that are barred have their hosts, but cannot be served there.
+func Resolve(contenders []*endpoint.Contender, barred map[*endpoint.Contender]*Claim) (won []*endpoint.Contender, lost []Loss) {
 	won = make([]*endpoint.Contender, 0, len(contenders))
 	for _, on := range ByHost(contenders) {
 		first, sharing := on[0], 0
 		var owner *endpoint.Contender
 		for _, c := range on {
 			switch own := c.By.SameNamespace(first.By); {
+			case own && barred[c] != nil:
+				lost = append(lost, Loss{Contender: c, Owner: barred[c].By, Claim: barred[c]})
+				continue
 			case own && owner == nil && (!c.Static || c.Addresses):
 				owner = c
 			case c.Static:

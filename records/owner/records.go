@@ -6,27 +6,40 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// OfRecords returns the owner of a name that has only Records: the contender of the oldest; nil for none. Records that stand beside others'
-// data own nothing (rule 5.3).
-func OfRecords(name string, at []*endpoint.Record) *endpoint.Contender {
+// OfRecords returns the owner of a name that has only Records: the contender of the oldest that nothing keeps out; nil for none.
+func OfRecords(name string, at []*endpoint.Record, out func(*endpoint.Record) bool) *endpoint.Contender {
 	var first *endpoint.Record
 	for _, r := range at {
-		if !r.Beside && (first == nil || r.Older(first) < 0) {
+		if r.Owns() && (first == nil || r.Older(first) < 0) && !out(r) {
 			first = r
 		}
 	}
 	if first == nil {
 		return nil
 	}
-	return &endpoint.Contender{By: &first.Record.Meta, Kind: first.ObjectKind(), Host: name, RType: first.RR.Header().Rrtype}
+	c := ofRecord(name, first)
+	c.Addresses = slices.ContainsFunc(at, func(r *endpoint.Record) bool {
+		return endpoint.Steered(r.RR.Header().Rrtype) && r.Record.SameNamespace(c.By) && !out(r)
+	})
+	return c
 }
 
-// Contenders returns the contenders of the Records at a name, one for each namespace that may have records there; above is the owner of the
-// name above the labels that begin with _ (rule 5.9).
-func Contenders(name string, at []*endpoint.Record, above *endpoint.Contender) (all []*endpoint.Contender) {
+// ofRecord returns the contender of one Record's namespace.
+func ofRecord(name string, r *endpoint.Record) *endpoint.Contender {
+	return &endpoint.Contender{By: &r.Record.Meta, Kind: r.ObjectKind(), Host: name, RType: r.RR.Header().Rrtype, Static: true}
+}
+
+// ByRecord returns the claim of a Record at a name.
+func ByRecord(kind ClaimKind, name string, r *endpoint.Record) Claim {
+	return Claim{Kind: kind, By: ofRecord(name, r)}
+}
+
+// Contenders returns the contenders of the Records at a name, one for each namespace that may have records there: out reports what a claim
+// keeps out.
+func Contenders(name string, at []*endpoint.Record, out func(*endpoint.Record) bool) (all []*endpoint.Contender) {
 	var first []*endpoint.Record // the oldest record of each contender
 	for _, r := range at {
-		if r.Beside || r.Bound && Strange(above, &r.Record.Meta) {
+		if !r.Owns() || out(r) {
 			continue
 		}
 		i := slices.IndexFunc(first, func(o *endpoint.Record) bool { return o.Record.SameNamespace(&r.Record.Meta) })
@@ -48,9 +61,9 @@ func Contenders(name string, at []*endpoint.Record, above *endpoint.Contender) (
 
 // Meets reports whether a Record's namespace differs from those at a name already.
 func Meets(at []*endpoint.Record, r *endpoint.Record) bool {
-	if r.Beside {
+	if !r.Owns() {
 		return false
 	}
-	i := slices.IndexFunc(at, func(o *endpoint.Record) bool { return !o.Beside })
+	i := slices.IndexFunc(at, (*endpoint.Record).Owns)
 	return i >= 0 && !at[i].Record.SameNamespace(&r.Record.Meta)
 }

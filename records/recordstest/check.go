@@ -277,7 +277,12 @@ func Facts(s *records.Snapshot) map[string]string {
 		f["probe "+p.Cluster+" "+p.Name] = why
 	}
 	for group := range s.Groups() {
-		if has := maps.Collect(s.Owners(group)); len(has) > 0 { // a group may exist only for a vacancy
+		has := maps.Collect(s.Owners(group))
+		for host, o := range has {
+			o.Since = 0 // what has no line yet is as new as the snapshot
+			has[host] = o
+		}
+		if len(has) > 0 { // a group may exist only for a vacancy
 			f["holdings "+group] = text(has)
 		}
 		for host, is := range s.Hosts(group) {

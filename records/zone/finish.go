@@ -14,7 +14,7 @@ import (
 // none: the same hash keeps its serial (rule 6.7).
 func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 	z := *e.Zone
-	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.told, &e.owned, &e.dnames, &e.deep} {
+	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.told, &e.owned, &e.dnames, &e.deep, &e.bound, &e.refused, &e.foreign} {
 		t.end()
 	}
 	z.Nodes, z.trees, z.sums = e.names.Map(), e.trees, e.sums

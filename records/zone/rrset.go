@@ -35,8 +35,8 @@ type Others struct {
 	// Owner is the contender that owns the steered data; nil for none. By is the one whose namespace has the name; nil if the oldest
 	// Record's has it.
 	Owner, By *endpoint.Contender
-	// Above is the owner of the name above labels that begin with _, if a Record is bound to it; nil for none (rule 5.9).
-	Above *endpoint.Contender
+	// refused are the Records that the claims of others keep out.
+	refused []Refusal
 	// Alias is true if a member, or the simple host, is a hostname: below the apex nothing stands
 	// beside it (rule 5.3).
 	Alias bool
@@ -106,12 +106,13 @@ func sortByData(records []*endpoint.Record) {
 // besideOthers returns the Records that may stand beside each other and the other data. Older ones
 // go first.
 func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
-	if len(records) == 1 && at.By == nil && at.Owner == nil && at.Above == nil && at.Fixed == nil {
+	if len(records) == 1 && at.By == nil && at.Owner == nil && at.refused == nil && at.Fixed == nil {
 		return records // almost always
 	}
 	byAge := slices.Clone(records)
 	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // an object's Records keep their order
 	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
+	displaced, first := administrativeTypes(byAge), at.First(byAge)
 	var alias, dname *endpoint.Record // the first of their type
 	var other *endpoint.Record        // the first of a type other than CNAME
 	n := 0
@@ -120,12 +121,17 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 		switch {
 		case n == endpoint.MaxAtName:
 			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "at most %d Records may have one name: serving the older ones", endpoint.MaxAtName))
-		case r.Bound && owner.Strange(at.Above, &r.Record.Meta):
-			lose(r, owner.NotBelow(at.Above, &r.Record.Meta))
+		case at.claimOn(r) != nil:
+			lose(r, at.claimOn(r).Problem(r.Name, &r.Record.Meta))
+		case displaced[rtype] != nil && !r.Beside:
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
+				"%s of the administering namespace has the %s records at this name", displaced[rtype].Object(r), r.Record.Type))
 		case at.Owner != nil && (endpoint.Steered(rtype) || at.Alias && r.Origin > 0):
 			lose(r, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
 		case !r.Beside && at.By != nil && !r.Record.SameNamespace(at.By.By):
 			lose(r, at.stranger(r))
+		case !r.Beside && at.By == nil && first != nil && !r.Record.SameNamespace(&first.Record.Meta):
+			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(r)))
 		case at.reserved() && endpoint.Steered(rtype):
 			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
 				"%s is a name server of the Corefile, which has its addresses", endpoint.TrimDot(r.Name)))
@@ -153,6 +159,31 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 	})
 }
 
+// administrativeTypes returns, by type, the first of some Records that stand beside any owner's: other namespaces' Records of these types do
+// not join them (rule 5.3). nil for none, or if there are no others.
+func administrativeTypes(records []*endpoint.Record) (first map[uint16]*endpoint.Record) {
+	beside := func(r *endpoint.Record) bool { return r.Beside }
+	if !slices.ContainsFunc(records, beside) || !slices.ContainsFunc(records, func(r *endpoint.Record) bool { return !r.Beside }) {
+		return nil // almost always
+	}
+	first = make(map[uint16]*endpoint.Record)
+	for _, r := range records {
+		if rtype := r.RR.Header().Rrtype; r.Beside && first[rtype] == nil {
+			first[rtype] = r
+		}
+	}
+	return first
+}
+
+// claimOn returns the claim that keeps a Record out; nil for none.
+func (at *Others) claimOn(r *endpoint.Record) *owner.Claim {
+	i := slices.IndexFunc(at.refused, func(o Refusal) bool { return o.record == r })
+	if i < 0 {
+		return nil
+	}
+	return at.refused[i].claim
+}
+
 // stranger returns the problem that another namespace has the name of a Record.
 func (at *Others) stranger(r *endpoint.Record) *endpoint.Problem {
 	if at.Owner != nil {
@@ -165,7 +196,7 @@ func (at *Others) stranger(r *endpoint.Record) *endpoint.Problem {
 // none.
 func (at *Others) First(records []*endpoint.Record) *endpoint.Record {
 	i := slices.IndexFunc(records, func(r *endpoint.Record) bool {
-		return !r.Beside && !(r.Bound && owner.Strange(at.Above, &r.Record.Meta)) && (at.By == nil || r.Record.SameNamespace(at.By.By))
+		return r.Owns() && at.claimOn(r) == nil && (at.By == nil || r.Record.SameNamespace(at.By.By))
 	})
 	if i < 0 {
 		return nil

@@ -5,8 +5,6 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -35,14 +33,17 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 
 // covering returns the wildcard below a node that answers for a missing name. It is nil for names that name the owners of hosts, since only
 // the server puts records there (rule 5.8), for the name of the active groups, which counts as written alone (rule 9.5), and if another
-// namespace has the name above a label that begins with _, unless the wildcard is below that label, too: it was decided there (rule 5.9).
+// namespace has the node and the label below it begins with _ (rule 5.9).
 func (z *Zone) covering(n *Node, name string) *Node {
 	switch {
 	case n.wild == nil, z.TellsOwner(name), z.NamesGroups(name):
 		return nil
-	case endpoint.Underscored(name) && !endpoint.Underscored(n.wild.Name):
-		if by := ownerAt(n.wild.Name, z.Nodes, &z.owned); by != nil && owner.Strange(ownerAbove(name, z.Nodes, &z.owned), by.By) {
-			return nil
+	case z.foreign.Len() > 0:
+		below := name[:len(name)-len(n.Name)]
+		if at, _ := dns.PrevLabel(below, 1); below[at] == '_' {
+			if _, foreign := z.foreign.Get(n.wild.Name); foreign {
+				return nil
+			}
 		}
 	}
 	return n.wild

@@ -2,10 +2,12 @@ package zone
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // renew marks a node, which this edit may change, to have its RRsets made anew.
@@ -75,6 +77,7 @@ func (e *Edit) setsAt(n *Node) []RRset {
 			n.Lost++
 		}
 	})
+	e.noteForeign(n.Name)
 	if known {
 		if n.Name == e.Zone.Origin() && OfType(sets, dns.TypeNS) != nil {
 			fixed = fixed[1:] // the Zone has name servers of its own (rule 6.8)
@@ -92,23 +95,62 @@ func (e *Edit) setsAt(n *Node) []RRset {
 // SetsNow returns the RRsets of a node's Records, before Settle has made them.
 func (e *Edit) SetsNow(n *Node) []RRset { return RRsetsOf(n.Records, e.others(n), nil) }
 
-// getter is a tree.Map, or an edit of one.
-type getter[V any] interface{ Get(key string) (V, bool) }
+// SetsBeside is SetsNow for a node whose owner is about to be by.
+func (e *Edit) SetsBeside(n *Node, by Ownership) []RRset {
+	at := Others{Owner: by.Owner, By: by.By, Alias: by.Alias, refused: e.refusals(n, by.By), Fixed: e.Zone.Fixed[n.Name]}
+	return RRsetsOf(n.Records, at, nil)
+}
 
-// others returns a name's data apart from its Records.
+// others returns a name's data apart from its Records, and finds out what claims keep out.
 func (e *Edit) others(n *Node) Others {
-	return e.Zone.othersBy(n, e.names, &e.trees)
+	refused := e.refusals(n, e.ownerHere(n))
+	if refused != nil {
+		e.refused.edit().Set(n.Name, refused)
+	} else if _, was := e.refused.Get(n.Name); was {
+		e.refused.edit().Delete(n.Name)
+	}
+	return e.Zone.othersBy(n, &e.trees)
+}
+
+// ownerHere returns the owner of a node's name, once those above are known; nil for none.
+func (e *Edit) ownerHere(n *Node) *endpoint.Contender {
+	if !e.claimable(n) {
+		return nil // nobody asks
+	}
+	var r reach
+	if endpoint.Underscored(n.Name) {
+		r.wildcard = e.ClaimOf(n.Name, nil)
+	} else {
+		r = e.reachTo(n.Name)
+	}
+	return e.ownerUnder(n.Name, n, &r)
+}
+
+// noteForeign notes whether a name is a wildcard whose parent belongs to another namespace.
+func (e *Edit) noteForeign(name string) {
+	up, wildcard := strings.CutPrefix(name, rdata.Wildcard)
+	if !wildcard || name == e.Zone.Origin() || endpoint.Underscored(name) {
+		return
+	}
+	r := reach{}
+	own, above := e.ownerUnder(name, e.Node(name), &r), e.OwnerOf(cmp.Or(up, "."))
+	if own != nil && above != nil && !own.By.SameNamespace(above.By) {
+		e.foreign.edit().Set(name, struct{}{})
+	} else if _, was := e.foreign.Get(name); was {
+		e.foreign.edit().Delete(name)
+	}
 }
 
 // Others returns a name's data apart from its Records.
-func (z *Zone) Others(n *Node) Others { return z.othersBy(n, z.Nodes, &z.trees) }
+func (z *Zone) Others(n *Node) Others { return z.othersBy(n, &z.trees) }
 
 // othersBy returns a name's data apart from its Records, by the zone's trees or edits of them.
-func (z *Zone) othersBy(n *Node, names getter[*Node], t *trees) Others {
+func (z *Zone) othersBy(n *Node, t *trees) Others {
 	by, _ := t.owned.Get(n.Name)
 	copies, _ := t.copied.Get(n.Name)
+	refused, _ := t.refused.Get(n.Name)
 	return Others{
-		Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), Above: aboveOf(n, names, &t.owned),
+		Owner: cmp.Or(by.Owner, n.Steered.Owner), By: cmp.Or(by.By, n.Steered.Owner), refused: refused,
 		Alias: by.Alias, Fixed: z.Fixed[n.Name], copied: copies,
 	}
 }
@@ -126,10 +168,11 @@ func (e *Edit) SetOwner(name string, by Ownership) {
 	} else {
 		e.owned.edit().Set(name, by)
 	}
+	e.noteDeep(name)
+	e.reachable = false
 	if e.Node(name) != nil {
 		e.renew(e.make(name))
 	}
-	e.renewBelow(name)
 }
 
 // turnsAt reports whether n ends a search on its way through the zone.

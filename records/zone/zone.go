@@ -1,10 +1,13 @@
 package zone
 
 import (
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
@@ -48,9 +51,16 @@ type trees struct {
 	owned edited[Ownership]
 	// dnames are the owner names of DNAMEs.
 	dnames edited[struct{}]
-	// deep are the names with Records that lie below another name of the zone than its origin, each
+	// deep are the names with Records or an owner that lie below another name of the zone than its origin, each
 	// with its last label first.
 	deep edited[struct{}]
+	// bound are the names with something that the claims of others may keep out, each with its last label first: see Edit.NoteGroup.
+	// refused has the Records that they do keep out, by owner name.
+	bound   edited[uint8]
+	refused edited[[]Refusal]
+	// foreign are the wildcards whose parents belong to other namespaces: they do not answer for names with labels that begin with _
+	// directly below the parent, which are these namespaces' (rule 5.9).
+	foreign edited[struct{}]
 }
 
 // edited is a tree; in an Edit, from the first change on, its next version.
@@ -65,6 +75,14 @@ func (t edited[V]) Get(key string) (V, bool) {
 		return t.next.Get(key)
 	}
 	return t.Map.Get(key)
+}
+
+// from yields the entries as edited so far whose keys are at or after key, in order. The body must not edit.
+func (t edited[V]) from(key string) iter.Seq2[string, V] {
+	if t.next != nil {
+		return t.next.From(key)
+	}
+	return t.Map.From(key)
 }
 
 // edit returns the next version.
@@ -95,6 +113,8 @@ type sums struct {
 	unserved, Listed int
 	// UnreadNames counts the names whose owners cannot be read now, those of zones below among them.
 	UnreadNames int
+	// delegating counts the NS Records below the apex, served or not.
+	delegating int
 }
 
 // Origin returns the zone's name, in lower case with a final dot.
@@ -176,6 +196,13 @@ type Edit struct {
 	// this edit may change: most names of a zone have one parent.
 	above     string
 	aboveNode *Node
+	// Since returns since when a namespace has a name, as owner.Claimant has it, with a host or with Records alone; nil for the age of its
+	// object.
+	Since func(name string, m *api.Meta, host bool) int64
+	// reach is what is claimed below reachName, if reachable: most names of a zone have one parent.
+	reach     reach
+	reachName string
+	reachable bool
 }
 
 // NewZone returns a zone with only the Corefile's data.
@@ -216,12 +243,13 @@ func (e *Edit) Set(name string, data pool.Steered) {
 	n.Steered = data
 	e.UnreadNames += btoi(n.Unread())
 	e.list(n, 1)
-	if !e.served() && data.Owner != nil && n.Records == nil && !n.stale {
+	e.noteDeep(name)
+	e.reachable = false
+	if !e.served() && data.Owner != nil && n.Records == nil && !n.stale && !strings.HasPrefix(name, rdata.Wildcard) {
 		e.settleAt(n) // the usual case: at once, while the node is in the cache
 		return
 	}
 	e.renew(n)
-	e.renewBelow(name)
 }
 
 // served reports whether a version of the zone has been served.
@@ -230,12 +258,16 @@ func (e *Edit) served() bool { return e.Zone.SOASet != nil }
 // Add puts a Record at its name.
 func (e *Edit) Add(r *endpoint.Record) {
 	n := e.make(r.Name)
-	if len(n.Records) == 0 {
-		e.noteDeep(n.Name, true)
-	}
 	n.Records = append(n.Records, r)
+	if len(n.Records) == 1 {
+		e.noteDeep(n.Name)
+	}
+	if r.Bound {
+		e.noteBound(n.Name, boundRecords, true)
+	}
+	e.delegating += btoi(r.IsDelegation())
+	e.reachable = false
 	e.renew(n)
-	e.renewBelow(n.Name)
 }
 
 // Drop marks a Record for removal from its name by Sweep.
@@ -251,8 +283,8 @@ func (e *Edit) Drop(r *endpoint.Record) {
 		e.gone = make(map[string][]*endpoint.Record)
 	}
 	e.gone[n.Name] = append(e.gone[n.Name], r)
+	e.delegating -= btoi(r.IsDelegation())
 	e.renew(n)
-	e.renewBelow(n.Name)
 }
 
 // Sweep removes everything that was dropped. It looks at each name once: one object can have very many
@@ -271,10 +303,11 @@ func (e *Edit) Sweep() {
 		n.Records = slices.DeleteFunc(slices.Clone(n.Records), out)
 		if len(n.Records) == 0 {
 			n.Records = nil
-			e.noteDeep(n.Name, false)
+			e.noteDeep(n.Name)
 		}
+		e.noteBound(n.Name, boundRecords, slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool { return r.Bound }))
 	}
-	e.gone = nil
+	e.gone, e.reachable = nil, false
 }
 
 // list adds by to the number of listed names if n is one: -1 before n changes, and 1 after it.
