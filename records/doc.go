@@ -11,6 +11,7 @@
 //	draft.go         the next snapshot while it is being made
 //	options.go       names of package endpoint for what the Corefile says
 //	names.go         names of the rooms below for what callers need
+//	claims.go        what has an owner → what that claims at names below   rules 5.1, 5.3 and 5.9
 //	groups.go        contenders → names, group by group
 //	activity.go      TXT records → which groups of clusters are active, and the hosts that this changes   rule 9.5
 //	structure.go     what has everything compiled from nothing, and what goes on meanwhile

@@ -86,7 +86,7 @@ record dns/r3 sub in=z NS ns.example.net.
 		"a delegation": {hosts("x x.example.com lb.sub.example.com"), ""},
 		"below a cut": {
 			hosts("x x.sub.example.com 192.0.2.1 geo=GEO-EU weight=1", "y x.sub.example.com 192.0.2.2 geo=GEO-NA weight=1"),
-			"error Unknown of x  ... the NS records at sub.example.com\nerror Unknown of y  ... the NS records at sub.example.com",
+			"error Unknown of x  ... sub.example.com is delegated by the NS records\nerror Unknown of y  ... sub.example.com is delegated by the NS records",
 		},
 		"no name":     {hosts("x x.example.com gone.example.com"), "error LeadsNowhere of x x.example.com ... gone.example.com does not exist"},
 		"no data":     {hosts("x x.example.com b.example.com"), "error LeadsNowhere of x x.example.com ... b.example.com has no address"},

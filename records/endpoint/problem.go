@@ -68,6 +68,7 @@ const (
 	ReasonTTL            = "DifferentTTL"
 	reasonStrings        = "SeveralStrings"
 	ReasonMismatch       = "DelegationMismatch"
+	ReasonDisplaces      = "DisplacesOthers"
 	ReasonHidden         = "Hidden"
 	reasonReserved       = "ReservedName"
 	ReasonLeadsNowhere   = "LeadsNowhere"

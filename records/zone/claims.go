@@ -221,7 +221,11 @@ func (e *Edit) claimant(r *endpoint.Record) owner.Claimant {
 
 // since returns since when the owner of a name has it.
 func (e *Edit) since(name string, own *endpoint.Contender) int64 {
-	return e.sinceOf(name, own.By, !own.Static)
+	since := e.sinceOf(name, own.By, !own.Static)
+	if own.Vacant() && since == 0 {
+		return math.MaxInt64 // unknown, as the object is gone: what has a line of its own stays
+	}
+	return since
 }
 
 func (e *Edit) sinceOf(name string, m *api.Meta, host bool) int64 {

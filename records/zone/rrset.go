@@ -112,7 +112,7 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 	byAge := slices.Clone(records)
 	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // an object's Records keep their order
 	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
-	displaced, first := administrativeTypes(byAge), at.First(byAge)
+	displaced, first := administrativeTypes(byAge, lose), at.First(byAge)
 	var alias, dname *endpoint.Record // the first of their type
 	var other *endpoint.Record        // the first of a type other than CNAME
 	n := 0
@@ -160,8 +160,8 @@ func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Rec
 }
 
 // administrativeTypes returns, by type, the first of some Records that stand beside any owner's: other namespaces' Records of these types do
-// not join them (rule 5.3). nil for none, or if there are no others.
-func administrativeTypes(records []*endpoint.Record) (first map[uint16]*endpoint.Record) {
+// not join them (rule 5.3). nil for none, or if there are no others. It calls note for each that displaces others.
+func administrativeTypes(records []*endpoint.Record, note func(*endpoint.Record, *endpoint.Problem)) (first map[uint16]*endpoint.Record) {
 	beside := func(r *endpoint.Record) bool { return r.Beside }
 	if !slices.ContainsFunc(records, beside) || !slices.ContainsFunc(records, func(r *endpoint.Record) bool { return !r.Beside }) {
 		return nil // almost always
@@ -170,6 +170,14 @@ func administrativeTypes(records []*endpoint.Record) (first map[uint16]*endpoint
 	for _, r := range records {
 		if rtype := r.RR.Header().Rrtype; r.Beside && first[rtype] == nil {
 			first[rtype] = r
+		}
+	}
+	for _, r := range records {
+		rtype := r.RR.Header().Rrtype
+		others := func(o *endpoint.Record) bool { return !o.Beside && o.RR.Header().Rrtype == rtype }
+		if i := slices.IndexFunc(records, others); r.Beside && i >= 0 {
+			note(r, endpoint.Problemf(endpoint.ReasonDisplaces, "the %s records of other namespaces at this name, the first of %s, are not served beside it",
+				r.Record.Type, records[i].Object(r)))
 		}
 	}
 	return first
