@@ -7,6 +7,7 @@
 //	check.go      what the library takes, and other servers do not   rule 8.1
 //	message.go    what is said of text that cannot be read
 //	rr.go         records made of what is known, and copies of them
+//	nsec.go       the NSEC record of one name   rule 7.6
 package rdata
 
 import (
