@@ -139,7 +139,7 @@ func (k *Kuadrant) learn(zones []records.ZoneOptions) (misgivings []string) {
 	}
 	k.signing.known = known
 	if i := slices.IndexFunc(k.block.Zones, k.signing.lists); i >= 0 && !k.signing.hasKeys(k.block.Zones[i]) {
-		misgivings = append(misgivings, "dnssec has no key; nothing is signed, and queries with DO get NOERROR instead of NXDOMAIN. Add `key file FILE...` to it, or remove dnssec")
+		misgivings = append(misgivings, "dnssec has no key; nothing is signed. Add `key file FILE...` to it, or remove dnssec")
 	}
 	for _, zone := range k.block.Zones {
 		listed := k.signing.lists(zone)
@@ -181,24 +181,20 @@ func (s *signer) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg)
 	if snap == nil {
 		return s.sign.ServeDNS(ctx, w, r)
 	}
-	qname := strings.ToLower(q.Name)
-	zone := k.zone(snap, qname, q.Qtype)
+	zone := k.zone(snap, strings.ToLower(q.Name), q.Qtype)
 	if zone == nil {
 		return s.sign.ServeDNS(ctx, w, r)
 	}
 	by := k.signedBy(snap, zone.Origin())
-	signed := &signedWriter{ResponseWriter: w, ctx: ctx, request: r, by: by}
-	if !k.block.Fall.Through(qname) {
-		signed.zone = zone
-	}
-	switch by {
-	case nil:
+	if by == nil {
 		return plugin.NextOrFailure(dnssecName, s.next, ctx, w, r)
-	case k.signing:
-		return s.sign.ServeDNS(ctx, signed, r)
-	default:
-		return by.add(s.next).ServeDNS(ctx, signed, r)
 	}
+	signed := &signedWriter{ResponseWriter: w, request: r, compact: opt.Co()}
+	ctx = context.WithValue(ctx, signedKey{}, signed)
+	if by == k.signing {
+		return s.sign.ServeDNS(ctx, signed, r)
+	}
+	return by.add(s.next).ServeDNS(ctx, signed, r)
 }
 
 // keepTogether tells q which zones are signed like the zone that answers it.
@@ -211,25 +207,78 @@ func (k *Kuadrant) keepTogether(snap *records.Snapshot, q *records.Query, zone s
 	q.Within = func(origin string) bool { return origin == zone || k.signedBy(snap, origin) == by }
 }
 
-// signedWriter writes what the dnssec plugin has signed.
+// signedKey finds the signedWriter of a query in its context.
+type signedKey struct{}
+
+// signedWriter writes what the dnssec plugin has signed. The plugin signs each RRset of the answer section, and has its own ways with
+// denials and referrals. So ours pass it in the answer section: hide puts them there, and reveal puts them back (docs/decisions/0043).
 type signedWriter struct {
 	dns.ResponseWriter
-	ctx     context.Context
 	request *dns.Msg
-	by      *signing      // what signs the answer
-	zone    *records.Zone // the zone that answers; nil if another plugin may
+	// compact is true if the client takes NXDOMAIN with the proof of NOERROR (RFC 9824 §5.1).
+	compact bool
+	// hidden is true from hide to reveal; ns and extra are what is not signed meanwhile.
+	hidden    bool
+	ns, extra []dns.RR
+}
+
+// hide moves what proves a denial, or belongs to a referral, into the answer section of m, if our reply to the query will be signed. It
+// removes the NSEC record if not: the zones have changed since the query came in.
+func hide(ctx context.Context, m *dns.Msg) {
+	n := slices.IndexFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype != dns.TypeNS })
+	if n < 0 {
+		return
+	}
+	w, _ := ctx.Value(signedKey{}).(*signedWriter)
+	if w == nil {
+		m.Ns = slices.DeleteFunc(slices.Clone(m.Ns), isNSEC)
+		return
+	}
+	w.hidden, w.ns, w.extra = true, m.Ns[:n:n], m.Extra
+	m.Answer, m.Ns, m.Extra = slices.Concat(m.Answer, m.Ns[n:]), nil, nil
+}
+
+// reveal undoes hide. It corrects the rcode of a denial, which says no more than the proof: the name has no such data (RFC 9824 §3.1).
+func (w *signedWriter) reveal(m *dns.Msg) {
+	if !w.hidden {
+		return
+	}
+	n := slices.IndexFunc(m.Answer, func(rr dns.RR) bool {
+		t := rr.Header().Rrtype
+		return t == dns.TypeSOA || t == dns.TypeNSEC || t == dns.TypeDS
+	})
+	if n < 0 {
+		return // another plugin has made the reply its own
+	}
+	proof := m.Answer[n:]
+	m.Answer, m.Ns, m.Extra, w.hidden = m.Answer[:n:n], slices.Concat(w.ns, proof), w.extra, false
+	switch nsec := slices.IndexFunc(proof, isNSEC); {
+	case !slices.ContainsFunc(proof, isSignature):
+		m.Ns = slices.DeleteFunc(m.Ns, isNSEC) // the plugin has no key
+	case w.request.Question[0].Qtype == dns.TypeNSEC && len(w.ns) == 0: // that is there
+		m.Rcode, m.Answer, m.Ns = dns.RcodeSuccess, slices.Concat(m.Answer, proof[nsec:]), nil
+	case m.Rcode == dns.RcodeNameError && !w.compact:
+		m.Rcode = dns.RcodeSuccess
+	}
 }
 
 // WriteMsg implements dns.ResponseWriter. It puts signatures after what they sign, so that equal
 // answers look equal, and drops additional records that do not fit with their signatures (rule
 // 7.3).
 func (w *signedWriter) WriteMsg(m *dns.Msg) error {
-	w.correct(m)
 	m.Answer, m.Ns, m.Extra = arrange(m.Answer), arrange(m.Ns), arrange(m.Extra)
+	w.reveal(m)
 	n, opt := len(m.Extra), w.request.IsEdns0() // the server adds it
 	own := m.IsEdns0()
-	if own != nil && m.Extra[n-1] == dns.RR(own) {
+	switch {
+	case own != nil && m.Extra[n-1] == dns.RR(own):
 		opt, m.Extra = own, m.Extra[:n-1:n-1]
+	case own == nil && w.compact:
+		own = &dns.OPT{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeOPT}}
+		opt = own
+	}
+	if w.compact {
+		own.SetCo() // RFC 9824 §5.1
 	}
 	if len(m.Extra) > 0 {
 		shorten(m, opt, (&request.Request{W: w.ResponseWriter, Req: w.request}).Size())
@@ -238,49 +287,6 @@ func (w *signedWriter) WriteMsg(m *dns.Msg) error {
 		m.Extra = append(m.Extra, own)
 	}
 	return w.ResponseWriter.WriteMsg(m)
-}
-
-// correct replaces a wrong NSEC record of the plugin by a right one. In denials of DS records, the
-// plugin's has the type NS for every name, which proves that the name is an unsigned zone: whoever
-// has that record can forge its content. In a referral, it is about the query name instead of the
-// zone referred to (RFC 4035 §3.1.4).
-func (w *signedWriter) correct(m *dns.Msg) {
-	i := slices.IndexFunc(m.Ns, func(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNSEC })
-	if i < 0 || len(m.Answer) > 0 || w.zone == nil {
-		return
-	}
-	nsec := *m.Ns[i].(*dns.NSEC)
-	nsec.Hdr.Name = strings.ToLower(nsec.Hdr.Name)
-	cut := m.Ns[0].Header()
-	switch {
-	case cut.Rrtype == dns.TypeNS:
-		nsec.Hdr.Name, nsec.TypeBitMap = cut.Name, []uint16{dns.TypeNS, dns.TypeRRSIG, dns.TypeNSEC}
-	case w.request.Question[0].Qtype != dns.TypeDS || nsec.Hdr.Name == w.zone.Origin() || w.zone.Delegates(nsec.Hdr.Name):
-		return
-	default:
-		nsec.TypeBitMap = slices.DeleteFunc(slices.Clone(nsec.TypeBitMap), func(t uint16) bool { return t == dns.TypeNS })
-	}
-	nsec.NextDomain = "\\000." + nsec.Hdr.Name
-	signed := w.by.sign(w.ctx, &nsec)
-	if len(signed) < 2 {
-		return // it could not be signed
-	}
-	others := slices.DeleteFunc(slices.Clone(m.Ns), func(rr dns.RR) bool {
-		sig, ok := rr.(*dns.RRSIG)
-		return rr == m.Ns[i] || ok && sig.TypeCovered == dns.TypeNSEC
-	})
-	m.Ns = append(others, signed...)
-}
-
-// sign returns the record with its signatures.
-func (s *signing) sign(ctx context.Context, rr dns.RR) []dns.RR {
-	m := &dns.Msg{Question: []dns.Question{{Name: rr.Header().Name, Qtype: rr.Header().Rrtype, Qclass: dns.ClassINET}}}
-	m.SetEdns0(dns.MinMsgSize, true)
-	var signed answerOf
-	_, _ = s.add(plugin.HandlerFunc(func(_ context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
-		return dns.RcodeSuccess, w.WriteMsg(&dns.Msg{Question: r.Question, Answer: []dns.RR{rr}})
-	})).ServeDNS(ctx, &signed, m) // the result is in signed
-	return signed.answer
 }
 
 // answerOf is a writer that keeps the answer section of the message.
@@ -332,6 +338,8 @@ func arrange(rrs []dns.RR) []dns.RR {
 }
 
 func isSignature(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeRRSIG }
+
+func isNSEC(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNSEC }
 
 func sameSet(a, b dns.RR) bool {
 	return a.Header().Rrtype == b.Header().Rrtype && a.Header().Name == b.Header().Name

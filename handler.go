@@ -44,15 +44,15 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 		return dns.RcodeFormatError, nil
 	case notReady:
 		l.answer.Rcode = dns.RcodeServerFailure
-		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
+		return reply(ctx, w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	case answered:
 	}
 	countAnswer(l)
 	if l.answer.Unlisted {
-		return reply(w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
+		return reply(ctx, w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
 	}
 	onward(ctx, w, r, l)
-	return reply(w, r, l, closed(&l.answer))
+	return reply(ctx, w, r, l, closed(&l.answer))
 }
 
 func (k *Kuadrant) next(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
@@ -69,7 +69,7 @@ const (
 	answered  outcome = iota
 	notOurs           // outside the block's zones, or missing where fallthrough is set
 	refuse            // a transfer, or an opcode that no earlier plugin took
-	malformed         // malformed client-subnet option (rule 3.6), or two OPT records
+	malformed         // malformed client-subnet option (rule 3.6), two OPT records, or a query for NXNAME
 	notReady          // nothing is known yet (rule 7.4)
 )
 
@@ -88,6 +88,8 @@ type lookup struct {
 	subnetLocated, unlocated bool
 	// stale is true if the answer may come from the state on disk.
 	stale bool
+	// signed is true if the answer is prepared for the dnssec plugin.
+	signed bool
 	// recursed and cut are RA and TC of what onward added.
 	recursed, cut bool
 	answer        records.Answer
@@ -118,7 +120,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l 
 		return
 	}
 	var ok bool
-	if l.subnet, l.client, ok = clientSubnet(r); !ok || manyOPTs(r) {
+	if l.subnet, l.client, ok = clientSubnet(r); !ok || manyOPTs(r) || q.Qtype == dns.TypeNXNAME { // RFC 9824 §3.5
 		l.outcome = malformed
 		return
 	}
@@ -140,6 +142,7 @@ func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l 
 	if opt := r.IsEdns0(); opt != nil && opt.Do() {
 		query.Owner = l.qname // signatures are made once (rule 7.2)
 		k.keepTogether(snap, &query, l.zone)
+		l.signed = query.Signed
 	}
 	snap.Lookup(zone, &query, &l.answer)
 	if l.answer.Rcode == dns.RcodeNameError && len(l.answer.Answer) == 0 && k.block.Fall.Through(l.qname) {
@@ -224,9 +227,12 @@ type message struct {
 }
 
 // reply writes the reply to r, with an extended error unless ede is nil.
-func reply(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int, error) {
+func reply(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDNS0_EDE) (int, error) {
 	m := new(message)
 	m.fill(w, r, l, ede)
+	if l.signed {
+		hide(ctx, &m.Msg)
+	}
 	if err := w.WriteMsg(&m.Msg); err != nil {
 		return dns.RcodeServerFailure, err
 	}

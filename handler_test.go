@@ -551,3 +551,52 @@ func TestDNSSECOthers(t *testing.T) {
 		t.Errorf("the denial is not the plugin's: %v", reply)
 	}
 }
+
+// TestDNSSECUnsigned: a proof goes out with its signature or not at all.
+func TestDNSSECUnsigned(t *testing.T) {
+	bare := func(next plugin.Handler) plugin.Handler {
+		return dnssec.New([]string{"example.com."}, nil, false, next, cache.New[[]dns.RR](10))
+	}
+	for name, c := range map[string]struct {
+		add    plugin.Plugin
+		passed bool // the dnssec plugin is passed by
+		rcode  int
+		nsec   bool
+	}{
+		"signed":     {add: dnssecFor(t, "example.com"), rcode: dns.RcodeSuccess, nsec: true},
+		"no key":     {add: bare, rcode: dns.RcodeNameError},
+		"not signed": {add: dnssecFor(t, "example.com"), passed: true, rcode: dns.RcodeNameError}, // such as a zone that has just come
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+			chain := k.guard(c.add)(k)
+			if c.passed {
+				chain = k
+			}
+			m := question("nope.example.com.", dns.TypeA)
+			m.SetEdns0(1232, true)
+			rec := dnstest.NewRecorder(&test.ResponseWriter{})
+			if _, err := chain.ServeDNS(context.Background(), rec, m); err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.ContainsFunc(rec.Msg.Ns, isNSEC); rec.Msg.Rcode != c.rcode || got != c.nsec || len(rec.Msg.Ns) == 0 || !isSOA(rec.Msg.Ns[0]) {
+				t.Errorf("want %s, NSEC %v: %v", dns.RcodeToString[c.rcode], c.nsec, rec.Msg)
+			}
+		})
+	}
+}
+
+// TestDNSSECFallthrough: a denial of ours has our proof where missing names are another plugin's, too.
+func TestDNSSECFallthrough(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com {\nfallthrough\n}", "", oneHost(t))
+	rec := dnstest.NewRecorder(&test.ResponseWriter{})
+	m := question("plain.example.com.", dns.TypeDS)
+	m.SetEdns0(1232, true)
+	if _, err := k.guard(dnssecFor(t, "example.com"))(k).ServeDNS(context.Background(), rec, m); err != nil {
+		t.Fatal(err)
+	}
+	nsec := slices.IndexFunc(rec.Msg.Ns, isNSEC)
+	if nsec < 0 || !slices.Equal(rec.Msg.Ns[nsec].(*dns.NSEC).TypeBitMap, []uint16{dns.TypeA, dns.TypeRRSIG, dns.TypeNSEC}) {
+		t.Errorf("the denial is not ours: %v", rec.Msg)
+	}
+}

@@ -42,13 +42,15 @@ func substitute(name, owner, target string) string {
 
 // refer makes a a referral to the zone that begins at n: its NS records, and this zone's addresses
 // of its servers, below the cut or beside it (RFC 1034 §4.3.2, RFC 9471). A signed referral has the
-// DS records too (RFC 4035 §3.1.4), which prove nothing without a signature.
+// DS records too, or the proof that there are none (RFC 4035 §3.1.4).
 func refer(z *zone.Zone, n *zone.Node, ns []dns.RR, q *Query, a *Answer) {
 	a.Referral, a.Ns = true, ns
 	if q.Signed {
-		if ds := zone.OfType(n.Static, dns.TypeDS); ds != nil {
-			a.Ns = slices.Clip(slices.Concat(ns, ds))
+		ds := zone.OfType(n.Static, dns.TypeDS)
+		if ds == nil {
+			ds = []dns.RR{z.Denial(n.Name, dns.TypeDS, z.Negative[0].Header().Ttl)}
 		}
+		a.Ns = slices.Clip(slices.Concat(ns, ds))
 	}
 	a.Extra = z.GlueOf(n.Name, ns)
 }

@@ -52,6 +52,9 @@ func ParseQuestion(text string) (q Question, err error) {
 			q.Msg.IsEdns0().Option = append(q.Msg.IsEdns0().Option, sub)
 		case "do":
 			q.Msg.SetEdns0(1232, true)
+		case "co":
+			q.Msg.SetEdns0(1232, true)
+			q.Msg.IsEdns0().SetCo()
 		case "times":
 			if q.Times, err = strconv.Atoi(value); err != nil {
 				return q, fmt.Errorf("question %q: %w", text, err)
@@ -72,6 +75,9 @@ func (s Serials) Format(m *dns.Msg) []string {
 	head := dns.RcodeToString[m.Rcode]
 	if m.Authoritative {
 		head += " aa"
+	}
+	if opt := m.IsEdns0(); opt != nil && opt.Co() {
+		head += " co"
 	}
 	lines := []string{head}
 	for i, section := range [...][]dns.RR{m.Answer, m.Ns, m.Extra} {

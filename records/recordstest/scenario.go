@@ -29,7 +29,7 @@ import (
 //	dnssec            zones that CoreDNS's dnssec plugin lists; of RRSIG records, only type and signer are shown
 //	CLUSTER/FILE.yaml the file's new content, empty to delete it
 //	CLUSTER/FILE      the same in the short form
-//	ask               questions, each followed by its answer: > NAME TYPE [from=ADDR] [ecs=CIDR] [do] [times=N]
+//	ask               questions, each followed by its answer: > NAME TYPE [from=ADDR] [ecs=CIDR] [do | co] [times=N]
 //	explain           questions > NAME TYPE [from=ADDR], each followed by an explanation of the answer for a client of Network
 //	verdicts          the status of all policies, Zones, Records, DNSRecords and DNSEndpoints
 //	children          the objects that a writer would create for each policy

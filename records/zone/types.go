@@ -4,19 +4,20 @@ import (
 	"slices"
 
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/miekg/dns"
 )
 
-// TypesAt returns the types that exist at name for some client, sorted, for an NSEC record that
-// denies the type asked. It leaves out CNAME: the chain would go on, and for a name with other data
-// for other types it would void the denial (RFC 6840 §4.3).
-func (z *Zone) TypesAt(name string, denied uint16) []uint16 {
-	types := []uint16{dns.TypeRRSIG, dns.TypeNSEC}
+// Denial returns the NSEC record that denies data of a type at name, for ttl seconds (rule 7.6). Resolvers deny other types by it (RFC
+// 8198), so it has all types that the name has for some client. It leaves out CNAME, which would void it (RFC 6840 §4.3). Of a name that
+// does not exist it says so (RFC 9824 §3.1).
+func (z *Zone) Denial(name string, denied uint16, ttl uint32) *dns.NSEC {
+	types := []uint16{dns.TypeNXNAME}
 	if n, _ := z.Search(name, dns.TypeDS); n != nil {
-		types = append(types, slices.DeleteFunc(z.nodeTypes(n, name), func(t uint16) bool { return t == denied })...)
+		types = z.nodeTypes(n, name)
 	}
-	slices.Sort(types)
-	return slices.Compact(types)
+	types = slices.DeleteFunc(append(types, dns.TypeRRSIG), func(t uint16) bool { return t == denied || t == dns.TypeCNAME })
+	return rdata.NSEC(name, z.Origin(), ttl, append(types, dns.TypeNSEC))
 }
 
 // nodeTypes returns the types at name, which n answers for, without those that signing adds.

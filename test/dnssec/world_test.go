@@ -14,8 +14,8 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-
 	"github.com/coredns-kuadrant/kuadrant/internal/peertest"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // signedWorld is a CoreDNS with signed zones on loopback: example.com and example.org with one key
@@ -306,7 +306,7 @@ func (w *signedWorld) denial(reply *dns.Msg, name string, qtype uint16) []uint16
 		w.t.Fatalf("%d NSEC records, want 1:\n%v", len(found), reply)
 	}
 	n := found[0]
-	if n.Hdr.Name != name || n.NextDomain != "\\000."+name {
+	if n.Hdr.Name != name || n.NextDomain != "\\000."+name && len(name) < rdata.MaxName-1 {
 		w.t.Errorf("NSEC from %s to %s, want from %s to \\000.%s", n.Hdr.Name, n.NextDomain, name, name)
 	}
 	if qtype != dns.TypeNSEC && slices.Contains(n.TypeBitMap, qtype) || slices.Contains(n.TypeBitMap, dns.TypeCNAME) {

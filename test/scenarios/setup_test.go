@@ -172,7 +172,7 @@ func TestMisgivings(t *testing.T) {
 		{"example.com", "transfer com {\nto *\n}", "", "", ""},
 		{"example.com", "transfer example.org {\nto *\n}\nfile " + db + " example.com", "", "", ""},
 		{"example.com example.org", "transfer example.org {\nto 192.0.2.1\n}", "example.com example.org", "", ""},
-		{"example.com", "dnssec {\ncache_capacity 100\n}", "", "", "Corefile:6: dnssec has no key; nothing is signed, and queries with DO get NOERROR instead of NXDOMAIN"},
+		{"example.com", "dnssec {\ncache_capacity 100\n}", "", "", "Corefile:6: dnssec has no key; nothing is signed. Add `key file FILE...` to it"},
 		{"example.com", "dnssec {\nkey file " + key + "\n}", "", "", ""},
 	} {
 		zones := strings.ReplaceAll(c.zones, " ", ":0 ") + ":0"
