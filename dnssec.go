@@ -280,9 +280,7 @@ func (w *signedWriter) WriteMsg(m *dns.Msg) error {
 	if w.compact {
 		own.SetCo() // RFC 9824 §5.1
 	}
-	if len(m.Extra) > 0 {
-		shorten(m, opt, (&request.Request{W: w.ResponseWriter, Req: w.request}).Size())
-	}
+	fit(m, opt, (&request.Request{W: w.ResponseWriter, Req: w.request}).Size())
 	if opt == own {
 		m.Extra = append(m.Extra, own)
 	}

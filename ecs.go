@@ -30,6 +30,23 @@ func clientSubnet(r *dns.Msg) (sub *dns.EDNS0_SUBNET, addr netip.Addr, ok bool) 
 	return nil, addr, true
 }
 
+// otherOctets reports whether a query's client subnet has too few or too many octets for its source length (RFC 7871 §6), which the library
+// hides: it shows in the length of the OPT record, as read, unless a plugin has changed that since.
+func otherOctets(r *dns.Msg, s *dns.EDNS0_SUBNET) bool {
+	if s == nil {
+		return false
+	}
+	opt := r.IsEdns0()
+	const fixed, head = 11, 8 // octets of an OPT record without options, and of a client subnet without an address
+	address := (int(s.SourceNetmask) + 7) / 8
+	octets := head + address
+	if len(opt.Option) > 1 {
+		octets = dns.Len(opt) - fixed
+	}
+	read := int(opt.Hdr.Rdlength) // 0 if it has not been read
+	return read > octets || read > 0 && read < octets && read >= octets-address
+}
+
 // subnetAddress checks the option and returns its address.
 func subnetAddress(s *dns.EDNS0_SUBNET) (addr netip.Addr, ok bool) {
 	if s.SourceScope != 0 {

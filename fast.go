@@ -242,7 +242,6 @@ type fastAnswerer struct {
 	reply   message
 	to      fastWriter
 	request request.Request
-	extra   [8]dns.RR
 	counts  map[fastKey]*fastCounters
 	outcome [fastOutcomes]prometheus.Counter
 }
@@ -353,21 +352,13 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	return copy(out, packed), fastAnswered
 }
 
-// pack packs a reply into out, and returns it; nil if it is too long. length is what the plugin prometheus takes for its length: without an
-// OPT record that the server adds.
+// pack packs a reply into out, and returns it; nil if it is too long. length is what the plugin prometheus takes for its length.
 func (f *fastAnswerer) pack(r *dns.Msg, from netip.Addr, l *lookup, out []byte) (packed []byte, length int) {
 	m := &f.reply
 	m.Msg = dns.Msg{}
 	f.to.set(from)
 	f.request = request.Request{Req: r, W: &f.to}
 	m.fill(&f.to, r, l, closed(&l.answer))
-	own := len(m.Extra)
-	m.Extra = append(f.extra[:0], m.Extra...)
-	f.request.SizeAndDo(&m.Msg)
-	added := 0
-	for _, rr := range m.Extra[own:] {
-		added += dns.Len(rr)
-	}
 	if packed, length = fastpath.Pack(&m.Msg, out); packed == nil || length > min(f.request.Size(), fragmented) {
 		f.request.Scrub(&m.Msg)
 		var err error
@@ -375,7 +366,7 @@ func (f *fastAnswerer) pack(r *dns.Msg, from netip.Addr, l *lookup, out []byte) 
 			return nil, 0
 		}
 	}
-	return packed, length - added
+	return packed, length
 }
 
 // fragmented is the length above which request.Scrub compresses any reply over IPv6; over IPv4 it is longer.

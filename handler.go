@@ -9,6 +9,7 @@ import (
 
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/pkg/edns"
 	"github.com/coredns/coredns/plugin/pkg/response"
 	"github.com/coredns/coredns/plugin/pkg/upstream"
 	"github.com/coredns/coredns/request"
@@ -39,9 +40,11 @@ func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, 
 	case notOurs:
 		return k.next(ctx, w, r)
 	case refuse:
-		return dns.RcodeRefused, nil
+		l.answer.Rcode = dns.RcodeRefused
+		return reply(ctx, w, r, l, nil)
 	case malformed:
-		return dns.RcodeFormatError, nil
+		l.answer.Rcode = dns.RcodeFormatError
+		return reply(ctx, w, r, l, nil)
 	case notReady:
 		l.answer.Rcode = dns.RcodeServerFailure
 		return reply(ctx, w, r, l, unlisted(dns.ExtendedErrorCodeNotReady))
@@ -119,11 +122,12 @@ func (k *Kuadrant) lookup(ctx context.Context, remote netip.Addr, r *dns.Msg, l 
 		l.outcome = refuse
 		return
 	}
-	var ok bool
-	if l.subnet, l.client, ok = clientSubnet(r); !ok || manyOPTs(r) || q.Qtype == dns.TypeNXNAME { // RFC 9824 §3.5
+	subnet, client, ok := clientSubnet(r)
+	if !ok || manyOPTs(r) || q.Qtype == dns.TypeNXNAME || !k.rewritten && otherOctets(r, subnet) { // RFC 9824 §3.5
 		l.outcome = malformed
 		return
 	}
+	l.subnet, l.client = subnet, client
 	if snap == nil {
 		l.outcome = notReady
 		return
@@ -220,7 +224,7 @@ func closed(a *records.Answer) *dns.EDNS0_EDE {
 type message struct {
 	dns.Msg
 	question [1]dns.Question
-	extra    [1]dns.RR
+	extra    [4]dns.RR
 	opt      dns.OPT
 	options  [2]dns.EDNS0
 	subnet   dns.EDNS0_SUBNET
@@ -248,30 +252,31 @@ func (m *message) fill(w dns.ResponseWriter, r *dns.Msg, l *lookup, ede *dns.EDN
 	m.RecursionAvailable, m.Truncated = l.recursed, l.cut
 	m.Rcode = l.answer.Rcode
 	m.Answer, m.Ns, m.Extra = l.answer.Answer, l.answer.Ns, l.answer.Extra
-	m.Authoritative = m.Rcode != dns.RcodeServerFailure && !l.answer.Referral
-	opt := r.IsEdns0() // the server adds it to the reply
-	own := opt != nil && (l.subnet != nil || ede != nil || l.stale)
-	if own {
-		opt = m.setOPT(opt, l, ede)
+	m.Authoritative = l.outcome == answered && m.Rcode != dns.RcodeServerFailure && !l.answer.Referral
+	var opt *dns.OPT
+	if asked := r.IsEdns0(); asked != nil {
+		opt = m.setOPT(asked, l, ede)
 	}
-	if len(m.Extra) > 0 {
-		shorten(&m.Msg, opt, (&request.Request{W: w, Req: r}).Size())
-	}
-	if own && len(m.Extra) == 0 {
-		m.Extra = m.extra[:0]
-	}
-	if own {
-		m.Extra = append(m.Extra, opt)
+	fit(&m.Msg, opt, (&request.Request{W: w, Req: r}).Size())
+	if opt != nil {
+		m.Extra = append(append(m.extra[:0], m.Extra...), opt)
 	}
 }
 
-// shorten drops RRsets from the end of m's additional section until m and opt, which may be nil,
-// fit into size octets: a client should not retry over TCP for what it can do without (RFC 2181 §9,
-// rule 7.3). It keeps the addresses of a referral's servers that lie in the zone it refers to (RFC
-// 9471 §3.1). What still does not fit, the server truncates.
-func shorten(m *dns.Msg, opt *dns.OPT, size int) {
+// fit makes m and opt, which may be nil, fit into size octets. It drops RRsets from the end of the additional section: a client should not
+// retry over TCP for what it can do without (RFC 2181 §9, rule 7.3). It keeps the addresses of a referral's servers that lie in the zone it
+// refers to (RFC 9471 §3.1). If the rest is too long, or truncated already, a client with EDNS gets no records at all: resolvers do not use
+// them, and who sends queries in another's name gains nothing (rule 7.2). For others the server keeps what fits.
+func fit(m *dns.Msg, opt *dns.OPT, size int) {
+	const most = 256 // octets of most OPT records, without computing them
+	if !m.Truncated && m.Len() <= size-most {
+		return
+	}
 	if opt != nil {
 		size -= dns.Len(opt)
+	}
+	if !m.Truncated && m.Len() <= size {
+		return
 	}
 	m.Compress = true // the server compresses it if it must
 	for len(m.Extra) > 0 && m.Len() > size {
@@ -280,6 +285,9 @@ func shorten(m *dns.Msg, opt *dns.OPT, size int) {
 			break
 		}
 		m.Extra = m.Extra[:n:n]
+	}
+	if opt != nil && (m.Truncated || m.Len() > size) {
+		m.Answer, m.Ns, m.Extra, m.Truncated = nil, nil, nil, true
 	}
 	m.Compress = false
 }
@@ -305,7 +313,7 @@ func lastSet(rrs []dns.RR) int {
 	return n
 }
 
-// setOPT returns the reply's own OPT record: CoreDNS does not echo options (RFC 7871 §7.2.1).
+// setOPT returns the reply's own OPT record: CoreDNS would return flags that it does not know (RFC 6891 §6.1.4), and no client subnet.
 func (m *message) setOPT(asked *dns.OPT, l *lookup, ede *dns.EDNS0_EDE) *dns.OPT {
 	m.opt = dns.OPT{Hdr: dns.RR_Header{Name: ".", Rrtype: dns.TypeOPT}, Option: m.options[:0]}
 	m.opt.SetUDPSize(asked.UDPSize())
@@ -321,6 +329,11 @@ func (m *message) setOPT(asked *dns.OPT, l *lookup, ede *dns.EDNS0_EDE) *dns.OPT
 		m.opt.Option = append(m.opt.Option, ede)
 	case l.stale:
 		m.opt.Option = append(m.opt.Option, &dns.EDNS0_EDE{InfoCode: dns.ExtendedErrorCodeStaleAnswer, ExtraText: staleText})
+	}
+	for _, o := range asked.Option {
+		if o.Option() != dns.EDNS0SUBNET && edns.SupportedOption(o.Option()) { // a plugin wants it in replies
+			m.opt.Option = append(m.opt.Option, o)
+		}
 	}
 	return &m.opt
 }

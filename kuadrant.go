@@ -31,6 +31,8 @@ type Kuadrant struct {
 	signing *signing
 	// ahead are the zones whose secondaries have a newer serial than the server.
 	ahead aheads
+	// rewritten is true if the server block has CoreDNS's rewrite plugin, which may change options of queries.
+	rewritten bool
 	// before is how many plugins the server block has before this one.
 	before int
 }

@@ -72,6 +72,7 @@ func setup(c *caddy.Controller) error {
 			inst.blocks.lent.lend(b.ZoneSet, k.geoip)
 			inst.config.Lent = true
 		}
+		k.rewritten = cfg.Handler("rewrite") != nil
 		inst.blocks.ask = cmp.Or(inst.blocks.ask, digOf(cfg))
 	})
 	c.OnStartup(func() error {

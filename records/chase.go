@@ -94,36 +94,32 @@ func (s *Snapshot) gather(z *zone.Zone, q *Query, a *Answer) {
 	}
 }
 
-// anyFlat answers ANY at a name where no CNAME may stand, with addresses of one family (RFC 8482
-// §4.1).
+// anyFlat answers ANY at a name where no CNAME may stand, with the addresses of one family, the smaller ones (RFC 8482 §4.1).
 func (s *Snapshot) anyFlat(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	sub := *q
-	failed, unlisted, closed := false, false, false
-	before := Answer{}
+	failed, unlisted := false, false
+	*a = Answer{}
 	for _, sub.Type = range [...]uint16{dns.TypeA, dns.TypeAAAA} {
-		*a = Answer{}
+		var one Answer
 		q.trail.hop(z, &sub, n, nil)
-		answerNode(z, n, &sub, a)
+		answerNode(z, n, &sub, &one)
 		switch {
-		case len(a.Answer) == 0:
-		case rdata.IsCNAME(a.Answer[0]):
-			s.flatten(z, n, &sub, a, &budget{maxHops, maxTries})
+		case len(one.Answer) == 0:
+		case rdata.IsCNAME(one.Answer[0]):
+			s.flatten(z, n, &sub, &one, &budget{maxHops, maxTries})
 		case n.Name != q.Owner:
-			a.Answer = q.Copies.WithOwner(a.Answer, n.Name, q.Owner)
+			one.Answer = q.Copies.WithOwner(one.Answer, n.Name, q.Owner)
 		}
-		a.Scope, a.Located = max(a.Scope, before.Scope), a.Located || before.Located
-		if len(a.Answer) > 0 {
-			return
-		}
-		failed, unlisted, closed = failed || a.Rcode == dns.RcodeServerFailure, unlisted || a.Unlisted, closed || a.Closed
-		before = *a
+		failed, unlisted = failed || one.Rcode == dns.RcodeServerFailure, unlisted || one.Unlisted
+		a.unlessLarger(&one)
 	}
-	if failed {
+	switch {
+	case len(a.Answer) > 0:
+	case failed:
 		a.fail(unlisted)
-		return
+	default:
+		s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 	}
-	a.Closed = closed
-	s.deny(z, q, a, dns.RcodeSuccess, n.Steered.Owner != nil)
 }
 
 // chase follows the CNAME at the end of a's answer through the zones served here (rule 7.1). With

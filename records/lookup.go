@@ -137,7 +137,9 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 		s.chase(q, a, &budget{maxHops, maxTries}, false)
 	}
 	a.settle()
-	s.addAdditional(a)
+	if q.Type != dns.TypeANY {
+		s.addAdditional(a)
+	}
 }
 
 // deny makes a a negative answer to q (RFC 2308 §2), possibly at the end of a chain, unless a source not yet listed could have the name
@@ -189,9 +191,12 @@ func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 		a.Answer = z.SOASet
 		return
 	}
+	if q.Type == dns.TypeANY {
+		answerAny(z, n, q, a)
+		return
+	}
 	for _, set := range n.Static {
-		// RFC 8482 §4.1: one RRset suffices to answer ANY.
-		if set.Type == q.Type || q.Type == dns.TypeANY {
+		if set.Type == q.Type {
 			a.Answer = set.RRs
 			if set.Type == dns.TypeNS && apex {
 				a.Extra = z.Glue // at the apex (elsewhere it is a cut); nil unless all glue is known
@@ -207,15 +212,47 @@ func answerNode(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
 	if n.Static != nil && q.Type == dns.TypeCNAME {
 		return // nothing, or a CNAME that may not stand beside other data
 	}
-	if q.Type != dns.TypeANY {
-		answerSteered(&n.Steered, q, q.Type, a)
+	answerSteered(&n.Steered, q, q.Type, a)
+}
+
+// answerAny puts the smallest of n's RRsets into a (RFC 8482 §4.1).
+func answerAny(z *zone.Zone, n *zone.Node, q *Query, a *Answer) {
+	if n.Name == z.Origin() {
+		a.Answer = z.SOASet
+	}
+	for _, set := range n.Static {
+		if a.Answer == nil || size(set.RRs) < size(a.Answer) {
+			a.Answer = set.RRs
+		}
+	}
+	if n.Steered.Owner == nil {
 		return
 	}
 	for _, t := range [...]uint16{dns.TypeCNAME, dns.TypeA, dns.TypeAAAA} {
-		if answerSteered(&n.Steered, q, t, a); len(a.Answer) > 0 {
-			return
+		var steered Answer
+		answerSteered(&n.Steered, q, t, &steered)
+		if len(a.Answer) > 0 && n.Flat() && len(steered.Answer) > 0 && rdata.IsCNAME(steered.Answer[0]) {
+			steered.Answer = nil // it may not stand beside other data
 		}
+		a.unlessLarger(&steered)
 	}
+}
+
+// unlessLarger makes a the answer b, unless a has data, and no more octets than b's. It depends on all that either depends on.
+func (a *Answer) unlessLarger(b *Answer) {
+	scope, located, closed := max(a.Scope, b.Scope), a.Located || b.Located, a.Closed || b.Closed
+	if len(a.Answer) == 0 || len(b.Answer) > 0 && size(b.Answer) < size(a.Answer) {
+		*a = *b
+	}
+	a.Scope, a.Located, a.Closed = scope, located, closed && len(a.Answer) == 0
+}
+
+// size returns how many octets records take without their common owner name.
+func size(rrs []dns.RR) (octets int) {
+	for _, rr := range rrs {
+		octets += dns.Len(rr) - len(rr.Header().Name)
+	}
+	return octets
 }
 
 // answerSteered puts the steered data of a type into a, if there are any.

@@ -143,6 +143,7 @@ func (q *Query) parseOPT(msg []byte) (ok bool) {
 		switch value := data[:length]; {
 		case code == dns.EDNS0COOKIE && !q.Cookie:
 			q.Cookie = true
+			q.opt.Hdr.Rdlength -= uint16(4 + length)
 		case code == dns.EDNS0SUBNET && q.opt.Option == nil && q.parseSubnet(value):
 			q.options[0] = &q.subnet
 			q.opt.Option = q.options[:1:1]

@@ -82,6 +82,8 @@ func check(t *testing.T, msg []byte) (ok bool) {
 		for _, option := range unpacked(t, msg).IsEdns0().Option {
 			if option.Option() != dns.EDNS0COOKIE {
 				o.Option = append(o.Option, option)
+			} else {
+				o.Hdr.Rdlength -= uint16(4 + len(option.(*dns.EDNS0_COOKIE).Cookie)/2)
 			}
 		}
 	}

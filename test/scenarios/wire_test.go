@@ -89,7 +89,8 @@ func oddQueries() []oddQuery {
 		{"EDNS, missing name", "no.example.com.", dns.TypeA, edns(1232, 0), denial + " | opt 1232"},
 		{"EDNS, another zone", "www.example.net.", dns.TypeA, edns(1232, 0), "REFUSED | opt 1232"},
 		{"DO, missing name", "no.example.com.", dns.TypeA, edns(1232, 1<<15), denial + " | opt 1232 do"},
-		{"unknown EDNS flags", www, dns.TypeA, edns(1232, 1<<6), ok},
+		{"unknown EDNS flags (bug_3a16)", www, dns.TypeA, edns(1232, 1<<14|1<<8|1<<6), ok},
+		{"unknown EDNS flags, refused (bug_3a16)", "example.com.", dns.TypeAXFR, edns(1232, 1<<8), "REFUSED | opt 1232"},
 		{"EDNS version 100 (RFC 6891 §6.1.3)", www, dns.TypeA, edns(1232, 100<<16, option(100, "")), "BADVERS | opt"},
 		{"an extended rcode in a query", www, dns.TypeA, edns(1232, 7<<24), ok},
 		{"unknown options", www, dns.TypeA, edns(1232, 0, option(100, ""), option(65001, "abc")), ok},
@@ -98,6 +99,9 @@ func oddQueries() []oddQuery {
 		{"client subnet and DO", www, dns.TypeA, edns(1232, 1<<15, subnet), ok + " do option 8"},
 		{"client subnet, missing name", "no.example.com.", dns.TypeA, edns(1232, 0, subnet), denial + " | opt 1232 option 8"},
 		{"client subnet with a scope", www, dns.TypeA, edns(1232, 0, option(dns.EDNS0SUBNET, "\x00\x01\x18\x18\x0a\x02\x03")), "FORMERR | opt 1232"},
+		{"client subnet with too few octets (bug_3a16)", www, dns.TypeA, edns(1232, 1<<8, option(dns.EDNS0SUBNET, "\x00\x01\x18\x00\x0a\x02")), "FORMERR | opt 1232"},
+		{"client subnet with too many octets (bug_3a16)", www, dns.TypeA, edns(1232, 0, cookie, option(dns.EDNS0SUBNET, "\x00\x02\x20\x00\x20\x01\x0d\xb8\x00")), "FORMERR | opt 1232"},
+		{"client subnet and cookie", www, dns.TypeA, edns(1232, 0, subnet, cookie), ok + " option 8"},
 
 		{"fewer than 512 mean 512", www, dns.TypeA, edns(100, 0), answer + " | opt 100"},
 	}
@@ -209,8 +213,8 @@ func addresses(m *dns.Msg) int {
 	return n
 }
 
-// TestTruncation: glue that does not fit is left out in whole RRsets without TC, whatever size the
-// client accepts. An answer that does not fit sets TC, over UDP only (rule 7.3).
+// TestTruncation (bug_3a26): glue that does not fit is left out in whole RRsets without TC, whatever size the
+// client accepts (rule 7.3). An answer that does not fit sets TC, over UDP only, and has records for clients without EDNS alone (rule 7.2).
 func TestTruncation(t *testing.T) {
 	dir, port := t.TempDir(), peertest.FreePort(t)
 	var nameservers strings.Builder
@@ -240,7 +244,7 @@ func TestTruncation(t *testing.T) {
 	}
 	for _, size := range []uint16{0, 512, 1232, 4096} {
 		fits := size >= 1232
-		if m := ask("udp", "big.example.com.", dns.TypeA, size); m.Truncated == fits || fits != (len(m.Answer) == 60) {
+		if m := ask("udp", "big.example.com.", dns.TypeA, size); m.Truncated == fits || len(m.Answer) != map[uint16]int{0: 29, 1232: 60, 4096: 60}[size] {
 			t.Errorf("%d octets: TC is %v, with %d of 60 addresses", size, m.Truncated, len(m.Answer))
 		}
 		if m := ask("tcp", "big.example.com.", dns.TypeA, size); m.Truncated || len(m.Answer) != 60 {
@@ -323,8 +327,9 @@ func TestGlueThatIsNeeded(t *testing.T) {
 		t.Errorf("by TCP: TC is %v, with %d of 500 addresses", m.Truncated, addresses(m)) // the first 300
 	}
 	for _, size := range []uint16{0, 512, 700, 1232, 4096} {
-		if m := ask("udp", "x.cut.z.test.", size); m.Truncated == (addresses(m) == 26) {
-			t.Errorf("%d octets: TC is %v, with %d of 26 addresses", size, m.Truncated, addresses(m))
+		m := ask("udp", "x.cut.z.test.", size)
+		if m.Truncated == (addresses(m) == 26) || m.Truncated && (size == 0) != (len(m.Ns) == 13) || m.Truncated && size > 0 && addresses(m) > 0 {
+			t.Errorf("%d octets: TC is %v, with %d servers and %d of 26 addresses", size, m.Truncated, len(m.Ns), addresses(m))
 		}
 		if m := ask("udp", "x.few.z.test.", size); m.Truncated || len(m.Ns) != 13 {
 			t.Errorf("%d octets: TC is %v, with %d servers, whose addresses can be asked for", size, m.Truncated, len(m.Ns))
