@@ -36,9 +36,11 @@ func (k *Kuadrant) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Ms
 
 // serve replies as l decided, or calls the next plugin.
 func (k *Kuadrant) serve(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup) (int, error) {
-	switch l.outcome {
-	case notOurs:
+	if l.outcome == notOurs {
 		return k.next(ctx, w, r)
+	}
+	takePart(ctx)
+	switch l.outcome {
 	case refuse:
 		l.answer.Rcode = dns.RcodeRefused
 		return reply(ctx, w, r, l, nil)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/coredns"
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 	"github.com/coredns-kuadrant/kuadrant/records"
@@ -47,6 +48,11 @@ func setup(c *caddy.Controller) error {
 		c.OnFinalShutdown(inst.fast.leave)
 		c.OnRestart(inst.restart)
 		c.OnRestartFailed(inst.takeBack)
+		for _, cfg := range coredns.Configs(c) { // they have what comes before us
+			for i, add := range cfg.Plugin {
+				cfg.Plugin[i] = guardCaches(add)
+			}
+		}
 	}
 	b, err := corefile.Parse(c, inst.config)
 	if err != nil {

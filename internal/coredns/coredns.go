@@ -51,6 +51,19 @@ func Sockets(inst *caddy.Instance, s *dnsserver.Server) (conns []*net.UDPConn, f
 	return conns, len(conns) > 0 && conns[0] == own
 }
 
+// Configs returns the server blocks of the Corefile that is being set up, for each of their zones; the controller's own alone if CoreDNS
+// keeps them elsewhere.
+func Configs(c *caddy.Controller) (all []*dnsserver.Config) {
+	configs := reflect.Indirect(reflect.ValueOf(c.Context())).FieldByName("configs")
+	if !has[[]*dnsserver.Config](configs) {
+		return []*dnsserver.Config{dnsserver.GetConfig(c)}
+	}
+	for i := range configs.Len() {
+		all = append(all, (*dnsserver.Config)(configs.Index(i).UnsafePointer()))
+	}
+	return all
+}
+
 // Block is a server block for one of its zones.
 type Block struct {
 	*dnsserver.Config
