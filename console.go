@@ -165,6 +165,12 @@ func (s *server) Server() console.Server {
 	for _, z := range e.Held() {
 		said.Held = append(said.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Since: z.Since.UTC(), Until: z.Until.UTC()})
 	}
+	for origin, n := range e.Unregistered() {
+		if said.Unregistered == nil {
+			said.Unregistered = make(map[string]int)
+		}
+		said.Unregistered[trimName(origin)] = n
+	}
 	return said
 }
 

@@ -144,7 +144,7 @@ var (
 	leader          = describe("leader", "1 if this server writes back to a cluster, else 0.", "cluster")
 	unreadOwners    = describe("unread_owners", "Number of registered names whose owner cannot be read; answers that need it are SERVFAIL.")
 	writeBacklog    = describe("write_backlog", "Number of objects in the write queue of a cluster.", "cluster")
-	unregistered    = describe("unregistered_names", "Number of names that do not fit into the registry of a cluster; age decides their owners.", "cluster")
+	unregistered    = describe("unregistered_names", "Number of names in a zone that have had no line in the registry for a minute: after a restart, age decides their owners.", "zone")
 	stateServed     = describe("state_served", "1 if some kind of a cluster is answered from the state on disk, else 0.", "cluster")
 	stateWritten    = describe("state_written_timestamp_seconds", "Time at which this server last wrote the state on disk; 0 if it has not.")
 	geoBuilt        = describe("geo_database_built_timestamp_seconds", "Build time of a geo database, according to its metadata.", "file")
@@ -180,7 +180,6 @@ func (from gauges) Collect(ch chan<- prometheus.Metric) {
 	for _, w := range e.Writers() {
 		g.set(leader, number(w.Leads()), w.Cluster())
 		g.set(writeBacklog, float64(w.Backlog()), w.Cluster())
-		g.set(unregistered, float64(w.Unregistered()), w.Cluster())
 	}
 	if at, kept := e.StateWritten(); kept {
 		g.state(e)
@@ -195,6 +194,11 @@ func (from gauges) Collect(ch chan<- prometheus.Metric) {
 	if snap := e.Snapshot(); snap != nil {
 		g.set(snapshotTime, seconds(e.Current().Made))
 		g.snapshot(snap, e.Held(), e.Now())
+		if names := e.Unregistered(); names != nil {
+			for _, z := range snap.Zones() {
+				g.set(unregistered, float64(names[z.Origin()]), z.Origin())
+			}
+		}
 	}
 }
 

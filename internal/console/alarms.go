@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +68,7 @@ func (o *overview) alarmsOf(now time.Time) {
 	o.unreadAlarm()
 	o.clusterAlarm()
 	o.heldAlarm(now)
+	o.unregisteredAlarm()
 	o.targetAlarm()
 	o.groupsAlarm()
 	if s.Overdue > lateChecks {
@@ -243,6 +245,21 @@ func (o *overview) heldAlarm(now time.Time) {
 		a.Command = o.kdns("list", "names", "--in", held[0].Zone)
 	}
 	o.add(len(held), a)
+}
+
+// unregisteredAlarm lists zones with names that the registry lacks.
+func (o *overview) unregisteredAlarm() {
+	names, zones := 0, slices.Sorted(maps.Keys(o.Server.Unregistered))
+	for _, n := range o.Server.Unregistered {
+		names += n
+	}
+	o.add(len(zones), alarm{
+		Head: plural(names, "name") + " without a line in the registry",
+		Why:  "After a restart, an older object may get them. Look in the log for ConfigMaps that cannot be written, or have no room.",
+		Items: items(zones, func(zone string) alarmItem {
+			return alarmItem{Text: zone, Link: pathOf("/names", "zone", zone), More: plural(o.Server.Unregistered[zone], "name")}
+		}),
+	})
 }
 
 // groupsAlarm lists zones whose active groups cannot be read, or are no cluster's.

@@ -39,6 +39,8 @@ type Server struct {
 	FailingOpen int        `json:"failingOpen"`
 	// Held are removals that the guard holds back (rule 8.5).
 	Held []Held `json:"held"`
+	// Unregistered is how many names have had no line in the registry for a minute, by zone, if this server writes it (rule 5.4).
+	Unregistered map[string]int `json:"unregistered,omitempty"`
 	// UnreadOwners is how many names have owners that cannot be read now.
 	UnreadOwners int `json:"unreadOwners"`
 	// Targets is how many targets are checked. Overdue is how many seconds the latest check is late.

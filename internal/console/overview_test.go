@@ -162,8 +162,9 @@ func TestOverviewAlarms(t *testing.T) {
 				s.Clusters[0].Synced = false
 				s.FailingOpen, s.FailOpens = 1, []FailOpen{{Host: "h0.example.com", Whom: "all clients"}}
 				s.UnreadOwners, s.Ready = 1, false
+				s.Unregistered = map[string]int{"example.com": 5}
 			}, "The server is not ready, 1 name with nothing up, 1 name whose owners cannot be read, Clusters that are not read in full, " +
-				"Removals are held back: 7 names in 2 zones, 1 target down, Checks are late, 1 override in force",
+				"Removals are held back: 7 names in 2 zones, 5 names without a line in the registry, 1 target down, Checks are late, 1 override in force",
 			[]string{"3 names until ", "UTC, in 23 h", "4 names until ", "UTC, in &lt; 1 min"},
 		},
 	} {

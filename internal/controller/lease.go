@@ -27,8 +27,8 @@ type lease struct {
 	// renewed is when the last renewal was sent; nil while the Lease is not held.
 	renewed atomic.Pointer[time.Time]
 	writing atomic.Bool // lead has not returned: the Lease is kept
-	// seen is the holder at the last look; nil before it.
-	seen atomic.Pointer[sighting]
+	// seen is the holder at the last look; nil before it. first is what was there before this replica wrote.
+	seen, first atomic.Pointer[sighting]
 }
 
 func (l *lease) init(w *Writer, config *rest.Config) error {
@@ -59,6 +59,15 @@ func (l *lease) see(r *resourcelock.LeaderElectionRecord) {
 	if before := l.seen.Load(); before == nil || before.holder != r.HolderIdentity || !before.renewed.Equal(&r.RenewTime) {
 		l.seen.Store(&sighting{r.HolderIdentity, r.RenewTime, time.Now()})
 	}
+}
+
+// idleAfter is the time without a renewal after which no writer has watched what was deleted (rule 5.4).
+const idleAfter = time.Minute
+
+// wasIdle reports whether the Lease had not been renewed for a minute when it was first read. One that cannot be read counts as renewed.
+func (l *lease) wasIdle() bool {
+	s := l.first.Load()
+	return s != nil && s.at.Sub(s.renewed.Time) >= idleAfter
 }
 
 // holder returns the Lease's holder as this replica sees it; "" for none, or if it was not renewed in time.
@@ -173,8 +182,12 @@ func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []
 	if sort := classify(err); sort != missing && ctx.Err() == nil {
 		l.w.told.result("lease", l.what("get"), err)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		l.see(r)
+		l.first.CompareAndSwap(nil, l.seen.Load())
+	case classify(err) == missing:
+		l.first.CompareAndSwap(nil, &sighting{at: time.Now()})
 	}
 	return r, raw, err
 }

@@ -98,3 +98,40 @@ func TestHolder(t *testing.T) {
 		}
 	})
 }
+
+// renewedAt is a Lease that was renewed at some time, or cannot be read.
+type renewedAt struct {
+	lastMoment
+	at  time.Time
+	err error
+}
+
+func (r renewedAt) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &resourcelock.LeaderElectionRecord{RenewTime: metav1.NewTime(r.at)}, nil, r.err
+}
+
+// TestWasIdle: what the first look at the Lease finds counts, not what this replica makes of it; one that cannot be read counts as renewed.
+func TestWasIdle(t *testing.T) {
+	none := schema.GroupResource{}
+	for _, c := range []struct {
+		ago  time.Duration
+		err  error
+		idle bool
+	}{
+		{ago: 50 * time.Second},
+		{ago: 61 * time.Second, idle: true},
+		{err: apierrors.NewNotFound(none, ""), idle: true},
+		{ago: time.Hour, err: apierrors.NewForbidden(none, "", nil)},
+	} {
+		w, _ := unreachable(t, nil)
+		w.lease.Interface = renewedAt{at: time.Now().Add(-c.ago), err: c.err}
+		_, _, _ = w.lease.Get(t.Context())
+		if c.err == nil || c.idle {
+			w.lease.Interface = renewedAt{at: time.Now()}
+			_, _, _ = w.lease.Get(t.Context())
+		}
+		if w.lease.wasIdle() != c.idle {
+			t.Errorf("renewed %v ago, %v: idle is %v", c.ago, c.err, !c.idle)
+		}
+	}
+}

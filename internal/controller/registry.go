@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,8 +29,10 @@ type Kept struct {
 	// Known is false if it could not be read: Kept is empty then. Away is true then if no API
 	// server has answered: the kept values may be known from elsewhere.
 	Known, Away bool
-	Owners      tree.Map[api.Owner] // by api.Objects.Acquired's keys
-	Serials     tree.Map[api.Kept]  // by origin
+	// Idle is true if nobody had written for a minute when they were first read: names may have been given up unseen.
+	Idle    bool
+	Owners  tree.Map[api.Owner] // by api.Objects.Acquired's keys
+	Serials tree.Map[api.Kept]  // by origin
 	// OwnersChanged and SerialsChanged list the keys that differ from the Kept before, each once.
 	OwnersChanged, SerialsChanged []string
 }
@@ -46,6 +48,11 @@ type Keeps interface {
 	// Gone reports whether a registered owner that has nothing under its key is gone, not just
 	// unread. known is false if no cluster has that name.
 	Gone(key string, o api.Owner) (gone, known bool)
+	// Ended reports whether a line ends at once: its object was gone before anybody watched.
+	Ended(key string, o api.Owner) bool
+	// Contested reports whether objects of several namespaces want a name. Zone returns the zone that it is in.
+	Contested(key string) bool
+	Zone(key string) string
 	// Unserved reports whether a zone without a serial to keep is known not to be served now or
 	// later.
 	Unserved(origin string) bool
@@ -72,8 +79,8 @@ type registry struct {
 	// waiting has when unused lines may go, counted from when this replica began to write.
 	waiting map[string]time.Duration
 	began   time.Time // when this replica began to write
-	// unregistered is how many names find no room in the ConfigMaps.
-	unregistered atomic.Int64
+	// lacking has when names without a line were first to have one. mu guards it.
+	lacking map[string]time.Time
 }
 
 // labelLease is the label with the name of the Lease that the ConfigMaps belong to.
@@ -174,7 +181,7 @@ func (k *registry) deliver(owners, serials []string) {
 	k.told = true
 	k.generation++
 	k.w.opts.Kept(Kept{
-		Generation: k.generation, Known: k.listed, Away: k.away, Owners: k.owners.values, Serials: k.serials.values,
+		Generation: k.generation, Known: k.listed, Away: k.away, Idle: k.w.lease.wasIdle(), Owners: k.owners.values, Serials: k.serials.values,
 		OwnersChanged: owners, SerialsChanged: serials,
 	})
 }
@@ -185,6 +192,13 @@ func (k *registry) want(keeps Keeps) {
 	k.keeps = keeps
 	k.mu.Unlock()
 	k.queue()
+}
+
+// begin begins a term of this replica.
+func (k *registry) begin(now time.Time) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.began, k.waiting, k.lacking = now, make(map[string]time.Duration), nil
 }
 
 // queue has the registry written soon: changes are gathered for a while. After a failure the work
@@ -246,16 +260,18 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	keeps, ownersNow, serialsNow := k.keeps, k.owners.copied(), k.serials.copied()
 	k.mu.Unlock()
 	still := make(map[string]time.Duration)
-	owners, left := ownersNow.plan(keeps.Owners(), func(key string, o api.Owner) bool {
+	wanted := keeps.Owners()
+	k.noteLacking(wanted, ownersNow)
+	owners, left := ownersNow.plan(wanted, func(missing []string) { inTurns(missing, wanted, keeps.Contested) }, func(key string, o api.Owner) bool {
 		gone, known := keeps.Gone(key, o)
-		return k.isOver("cluster "+cmp.Or(o.ClusterUID, o.Cluster), !known, forget, led, still) || k.isOver("name "+key, gone, keepName, led, still)
+		return keeps.Ended(key, o) || k.isOver("cluster "+cmp.Or(o.ClusterUID, o.Cluster), !known, forget, led, still) || k.isOver("name "+key, gone, keepName, led, still)
 	})
-	serials, more := serialsNow.plan(keeps.Serials(), func(origin string, _ api.Kept) bool {
+	serials, more := serialsNow.plan(keeps.Serials(), slices.Sort, func(origin string, _ api.Kept) bool {
 		return k.isOver("zone "+origin, keeps.Unserved(origin), forget, led, still)
 	})
 	k.waiting = still
-	if k.unregistered.Store(int64(left + more)); left+more > 0 {
-		k.w.told.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered, so age decides",
+	if left+more > 0 {
+		k.w.told.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered: after a restart, age decides",
 			k.w.opts.Namespace, left+more)
 	}
 	var all error
@@ -266,6 +282,38 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 		all = errors.Join(all, k.save(ctx, d.name, fieldSerials, k.serials.text(d.values), idOf(d.old)))
 	}
 	return all
+}
+
+// noteLacking notes which names have no line.
+func (k *registry) noteLacking(wanted map[string]api.Owner, there *shelf[api.Owner]) {
+	lacking, now := make(map[string]time.Time), k.w.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key := range wanted {
+		if _, ok := there.values.Get(key); ok {
+			continue
+		}
+		if lacking[key] = now; !k.lacking[key].IsZero() {
+			lacking[key] = k.lacking[key]
+		}
+	}
+	k.lacking = lacking
+}
+
+// lineTime is how long a name may be without a line before that is a problem (rule 5.4).
+const lineTime = time.Minute
+
+// unregistered returns how many names have had no line for lineTime, by zone.
+func (k *registry) unregistered() map[string]int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n, now := make(map[string]int), k.w.now()
+	for key, since := range k.lacking {
+		if _, ok := k.owners.values.Get(key); !ok && now.Sub(since) >= lineTime {
+			n[k.keeps.Zone(key)]++
+		}
+	}
+	return n
 }
 
 // identity identifies a ConfigMap and its version.

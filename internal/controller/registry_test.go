@@ -2,6 +2,7 @@ package controller
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,6 +21,7 @@ import (
 type keeper struct {
 	k           *registry
 	named, gone bool
+	ended       bool
 	owners      map[string]api.Owner
 	serials     map[string]api.Kept
 	locked      bool          // the registry was locked when it was asked for all
@@ -51,7 +53,10 @@ func (n *keeper) Gone(string, api.Owner) (gone, known bool) {
 	n.asked = n.k.w.now().Sub(n.k.began)
 	return n.gone, n.named
 }
-func (n *keeper) Unserved(string) bool { return !n.named }
+func (n *keeper) Unserved(string) bool         { return !n.named }
+func (n *keeper) Ended(string, api.Owner) bool { return n.ended }
+func (n *keeper) Contested(key string) bool    { return strings.HasPrefix(key, "wanted") }
+func (n *keeper) Zone(string) string           { return "example.com." }
 
 // The ConfigMaps of a registry of one line.
 const (
@@ -135,19 +140,39 @@ func TestForgetsWhileNothingHappens(t *testing.T) {
 	})
 }
 
-// TestUnregistered: names that find no room are counted by the replica that writes (rule 5.4).
+// TestUnregistered: names that have had no line for a minute are counted by the replica that writes (rule 5.4).
 func TestUnregistered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := keeping(t, ownersMap)
+		n.named, n.owners = true, map[string]api.Owner{
+			"www.example.com.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "ns/p"},
+			"no line.":         {Cluster: "east", Kind: api.KindDNSPolicy, Name: "ns/p"},
+		}
+		check := func(want map[string]int) {
+			t.Helper()
+			if err := n.k.write(t.Context(), 0); err != nil || !maps.Equal(n.k.w.Unregistered(), want) {
+				t.Errorf("%v without a line, want %v: %v", n.k.w.Unregistered(), want, err)
+			}
+		}
+		check(nil) // another replica writes
+		n.k.w.work = newWork(n.k.w)
+		defer n.k.w.work.queue.ShutDown()
+		check(nil)
+		time.Sleep(lineTime - 1)
+		check(nil)
+		time.Sleep(1)
+		check(map[string]int{"example.com.": 1})
+		n.owners = nil
+		check(nil)
+	})
+}
+
+// TestEndedLine: the line of an object that went while nobody watched goes at once (rule 5.4).
+func TestEndedLine(t *testing.T) {
 	n := keeping(t, ownersMap)
-	n.named, n.owners = true, map[string]api.Owner{"no line.": {Cluster: "east", Kind: api.KindDNSPolicy, Name: "ns/p"}}
-	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Unregistered() != 0 {
-		t.Errorf("%d names without room where another replica writes: %v", n.k.w.Unregistered(), err)
-	}
-	if n.k.w.work = newWork(n.k.w); n.k.w.Unregistered() != 1 {
-		t.Errorf("%d names without room, want 1", n.k.w.Unregistered())
-	}
-	n.owners = nil
-	if err := n.k.write(t.Context(), 0); err != nil || n.k.w.Unregistered() != 0 {
-		t.Errorf("%d names without room where nothing is to be kept: %v", n.k.w.Unregistered(), err)
+	n.named, n.gone, n.ended = true, true, true
+	if err := n.k.write(t.Context(), 0); err == nil { // no server is there to write to
+		t.Error("the line stays")
 	}
 }
 

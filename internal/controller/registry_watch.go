@@ -21,6 +21,9 @@ func (k *registry) listWatch() *cache.ListWatch {
 		return o
 	}
 	list := func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		if l := &k.w.lease; l.first.Load() == nil {
+			_, _, _ = l.Get(ctx) // its own errors are logged; the first writer changes it
+		}
 		return k.maps.List(ctx, labelled(o))
 	}
 	begin := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {

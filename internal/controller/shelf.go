@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -151,18 +152,29 @@ func (s *shelf[T]) names() []string {
 	return all
 }
 
-// zonesFirst orders the keys of zones before others: a Zone without a line is refused if there are lines for names in it
-// (rule 6.5).
-func zonesFirst(a, b string) int {
-	_, x := api.OfZoneKey(a)
-	_, y := api.OfZoneKey(b)
-	if x != y {
-		if x {
-			return -1
-		}
-		return 1
+// inTurns sorts the keys of new lines: zones first, as a Zone without a line is refused if there are lines for names in it (rule 6.5), then
+// names that somebody else wants, then the rest. Among these, namespaces take turns: none fills the ConfigMaps before the others.
+func inTurns(keys []string, wanted map[string]api.Owner, contested func(key string) bool) {
+	type place struct{ class, turn int }
+	type queue struct {
+		class     int
+		namespace string
 	}
-	return strings.Compare(a, b)
+	slices.Sort(keys)
+	places, lengths := make(map[string]place, len(keys)), make(map[queue]int)
+	for _, key := range keys {
+		q := queue{2, wanted[key].Namespace()}
+		if _, zone := api.OfZoneKey(key); zone {
+			q.class = 0
+		} else if contested(key) {
+			q.class = 1
+		}
+		places[key] = place{q.class, lengths[q]}
+		lengths[q]++
+	}
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return cmp.Or(places[a].class-places[b].class, places[a].turn-places[b].turn)
+	})
 }
 
 // draft is a ConfigMap as it should be.
@@ -173,14 +185,14 @@ type draft[T comparable] struct {
 }
 
 // plan returns the ConfigMaps to write so that they hold the wanted values, and how many names find
-// no room. drop reports whether an unwanted value may go.
-func (s *shelf[T]) plan(wanted map[string]T, drop func(key string, value T) bool) (drafts []draft[T], left int) {
+// no room. sort sorts the names that have no value yet: the first ones find room first. drop reports whether an unwanted value may go.
+func (s *shelf[T]) plan(wanted map[string]T, sort func(missing []string), drop func(key string, value T) bool) (drafts []draft[T], left int) {
 	p := &plan[T]{
 		s: s, wanted: wanted, names: s.names(), sizes: make(map[string]int),
 		edits: make(map[string]*draft[T]), have: make(map[string]struct{}, len(wanted)),
 	}
 	p.keep(drop)
-	left = p.add()
+	left = p.add(sort)
 	for _, name := range p.names {
 		if d := p.edits[name]; d != nil {
 			drafts = append(drafts, *d)
@@ -239,16 +251,20 @@ func (p *plan[T]) keep(drop func(key string, value T) bool) {
 }
 
 // add finds room for new values, and returns how many find none.
-func (p *plan[T]) add() (left int) {
+func (p *plan[T]) add(sort func(missing []string)) (left int) {
 	at, next := 0, 0
 	if len(p.names) > 0 {
 		last, _ := p.s.number(p.names[len(p.names)-1])
 		next = last + 1
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(p.wanted), zonesFirst) {
-		if _, ok := p.have[key]; ok {
-			continue
+	var missing []string
+	for key := range p.wanted {
+		if _, ok := p.have[key]; !ok {
+			missing = append(missing, key)
 		}
+	}
+	sort(missing)
+	for _, key := range missing {
 		line := p.s.write(key, p.wanted[key])
 		if line == "" {
 			left++

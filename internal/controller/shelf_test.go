@@ -54,7 +54,7 @@ func TestShelf(t *testing.T) {
 					}
 				}
 			}
-			drafts, left := s.plan(wanted, func(string, api.Owner) bool { return true })
+			drafts, left := s.plan(wanted, slices.Sort, func(string, api.Owner) bool { return true })
 			if left > 0 {
 				t.Fatalf("seed %d: %d without room", seed, left)
 			}
@@ -67,7 +67,7 @@ func TestShelf(t *testing.T) {
 					t.Fatalf("seed %d: %s: kept %+v, want %+v", seed, key, got, o)
 				}
 			}
-			if drafts, _ := s.plan(wanted, func(string, api.Owner) bool { return true }); len(drafts) > 0 {
+			if drafts, _ := s.plan(wanted, slices.Sort, func(string, api.Owner) bool { return true }); len(drafts) > 0 {
 				t.Fatalf("seed %d: %d more ConfigMaps are to be written", seed, len(drafts))
 			}
 		}
@@ -85,18 +85,18 @@ func TestShelfOfMany(t *testing.T) {
 		}
 	}
 	keepAll := func(string, api.Owner) bool { return false }
-	drafts, _ := s.plan(wanted, keepAll)
+	drafts, _ := s.plan(wanted, slices.Sort, keepAll)
 	if len(drafts) < 3 || len(drafts) > 8 || drafts[0].name != "l-owners-0" || drafts[1].name != "l-owners-1" {
 		t.Fatalf("%d ConfigMaps for 10,000 names", len(drafts))
 	}
 	save(t, s, drafts)
 	wanted["new.example.com."] = api.Owner{Cluster: "local", Kind: api.KindDNSPolicy, Name: "a/b"}
-	if drafts, _ = s.plan(wanted, keepAll); len(drafts) != 1 {
+	if drafts, _ = s.plan(wanted, slices.Sort, keepAll); len(drafts) != 1 {
 		t.Errorf("one more name writes %d ConfigMaps", len(drafts))
 	}
 	// What is kept of names that nobody wants stays where it may not go.
 	save(t, s, drafts)
-	if drafts, _ = s.plan(nil, keepAll); len(drafts) != 0 {
+	if drafts, _ = s.plan(nil, slices.Sort, keepAll); len(drafts) != 0 {
 		t.Errorf("%d ConfigMaps are written to forget what is to stay", len(drafts))
 	}
 }
@@ -113,7 +113,7 @@ func TestShelfTwice(t *testing.T) {
 	if got, _ := s.values.Get("x.example."); got != one {
 		t.Errorf("%+v counts", got)
 	}
-	drafts, _ := s.plan(map[string]api.Owner{"x.example.": one}, func(string, api.Owner) bool { return true })
+	drafts, _ := s.plan(map[string]api.Owner{"x.example.": one}, slices.Sort, func(string, api.Owner) bool { return true })
 	if len(drafts) != 1 || drafts[0].name != "l-owners-10" || len(drafts[0].values) != 0 {
 		t.Errorf("planned: %+v", drafts)
 	}
@@ -140,7 +140,7 @@ func TestOwnerLines(t *testing.T) {
 	filled := want
 	filled.ClusterUID, filled.Secret = "k", "dns"
 	for _, next := range []api.Owner{filled, full} {
-		drafts, _ := s.plan(map[string]api.Owner{"www.example.com.": next}, func(string, api.Owner) bool { return false })
+		drafts, _ := s.plan(map[string]api.Owner{"www.example.com.": next}, slices.Sort, func(string, api.Owner) bool { return false })
 		save(t, s, drafts)
 		if got, _ := s.values.Get("www.example.com."); got != next {
 			t.Errorf("kept is %+v, want %+v", got, next)
@@ -163,7 +163,7 @@ func TestBugD3Escapes(t *testing.T) {
 			t.Errorf("the serial of %q is that of %q, %v, %v", name, origin, got, err)
 		}
 	}
-	drafts, left := s.plan(wanted, func(string, api.Owner) bool { return false })
+	drafts, left := s.plan(wanted, slices.Sort, func(string, api.Owner) bool { return false })
 	if save(t, s, drafts); left > 0 || !maps.Equal(maps.Collect(s.values.All()), wanted) {
 		t.Errorf("%d find no room, kept is %v", left, maps.Collect(s.values.All()))
 	}
@@ -179,14 +179,14 @@ func TestLinesGrow(t *testing.T) {
 		wanted[fmt.Sprintf("h%d.example.com.", i)] = api.Owner{Cluster: "c", Kind: api.KindDNSPolicy, Name: "n/p"}
 	}
 	keepAll := func(string, api.Owner) bool { return false }
-	drafts, _ := s.plan(wanted, keepAll)
+	drafts, _ := s.plan(wanted, slices.Sort, keepAll)
 	save(t, s, drafts)
 	for key, o := range wanted {
 		o.Secret = strings.Repeat("s", 253)
 		wanted[key] = o
 	}
 	for range 3 {
-		drafts, left := s.plan(wanted, keepAll)
+		drafts, left := s.plan(wanted, slices.Sort, keepAll)
 		save(t, s, drafts)
 		if left != 0 || s.values.Len() != len(wanted) {
 			t.Fatalf("%d of %d are kept, %d find no room", s.values.Len(), len(wanted), left)
@@ -210,20 +210,26 @@ func FuzzOwnerLine(f *testing.F) {
 	})
 }
 
-// TestObsoleteLines: a line that only older versions write is read, and counts for nothing; the lines of zones are
-// written before others (rules 5.4 and 6.5).
+// TestObsoleteLines: a line that only older versions write is read, and counts for nothing.
 func TestObsoleteLines(t *testing.T) {
 	s := newOwners()
 	v, fault := s.parse("cut:sub.example.com. c Zone dns/z -\nwww.example.com. c DNSPolicy shop/web u alone\n")
 	if _, ok := v.values["www.example.com."]; fault != "" || !ok || len(v.values) != 1 {
 		t.Errorf("read %v, with %q", v.values, fault)
 	}
-	keys := []string{"b.example.com.", api.ZoneKey("y.example.com."), "a.example.com.", api.ZoneKey("x.example.com.")}
-	slices.SortFunc(keys, zonesFirst)
-	if want := []string{
-		api.ZoneKey("x.example.com."), api.ZoneKey("y.example.com."), "a.example.com.",
-		"b.example.com.",
-	}; !slices.Equal(keys, want) {
-		t.Errorf("in the order %q", keys)
+}
+
+// TestInTurns: Zones have their lines first, then names that others want, then the rest; namespaces take turns (rule 5.4).
+func TestInTurns(t *testing.T) {
+	wanted := map[string]api.Owner{api.ZoneKey("z.example."): {Name: "many/z"}, "wanted.example.": {Name: "one/a"}, "last.example.": {Name: "one/b"}}
+	for i := range 3 {
+		wanted[fmt.Sprintf("a%d.example.", i)] = api.Owner{Name: "many/b"}
+		wanted[fmt.Sprintf("wanted%d.example.", i)] = api.Owner{Name: "many/a"}
+	}
+	keys := slices.Collect(maps.Keys(wanted))
+	inTurns(keys, wanted, func(key string) bool { return strings.HasPrefix(key, "wanted") })
+	want := "zone:z.example. wanted.example. wanted0.example. wanted1.example. wanted2.example. a0.example. last.example. a1.example. a2.example."
+	if got := strings.Join(keys, " "); got != want {
+		t.Errorf("lines come as %s\nwant %s", got, want)
 	}
 }

@@ -233,7 +233,7 @@ func (w *Writer) lead(ctx context.Context) {
 	}
 	k := newWork(w)
 	if w.registry != nil {
-		w.registry.began, w.registry.waiting = w.now(), make(map[string]time.Duration)
+		w.registry.begin(w.now())
 	}
 	w.mu.Lock()
 	w.work = k
@@ -304,12 +304,12 @@ func (w *Writer) Backlog() int {
 	return 0
 }
 
-// Unregistered returns how many names find no room in the registry (rule 5.4); 0 if this replica does not write.
-func (w *Writer) Unregistered() int {
+// Unregistered returns how many names have had no line in the registry for a minute, by zone (rule 5.4); nil if this replica does not write.
+func (w *Writer) Unregistered() map[string]int {
 	if w.registry == nil || w.leading() == nil {
-		return 0
+		return nil
 	}
-	return int(w.registry.unregistered.Load())
+	return w.registry.unregistered()
 }
 
 // leading returns the work queue, nil if this replica does not write.

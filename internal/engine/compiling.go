@@ -43,7 +43,7 @@ func (e *Engine) compileNow() {
 	in, from, p := e.next()
 	in.Overrides = e.settings().override.overrides()
 	in.GroupTexts = e.settings().groups.texts()
-	e.registry.fill(&in)
+	e.registry.fill(&in, func(l *staleLines) { e.decideStale(l, &in, p.FromState, begin) })
 	if prev == nil {
 		in.ActiveGroups = e.groups
 	}

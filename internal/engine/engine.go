@@ -102,6 +102,7 @@ func (e *Engine) Stop() {
 	e.guard.alarm.stop()
 	e.structure.alarm.stop()
 	e.standing.alarm.stop()
+	e.registry.alarm.stop()
 	if k := e.settings().state; k != nil {
 		k.save()
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -50,10 +51,18 @@ func (e *Engine) Options() *records.Options { return e.settings().opt }
 
 // Held returns the guard's holds, by origin of the zone.
 func (e *Engine) Held() []HeldZone {
+	var all []HeldZone
 	if list := e.guard.published.Load(); list != nil {
-		return *list
+		all = append(all, *list...)
 	}
-	return nil
+	for _, z := range e.registry.held() {
+		if i := slices.IndexFunc(all, func(o HeldZone) bool { return o.Origin == z.Origin }); i >= 0 {
+			all[i].Names += z.Names
+		} else {
+			all = append(all, z)
+		}
+	}
+	return all
 }
 
 // Failing returns, by host, the clients that it has nothing up for. The map must not be changed.

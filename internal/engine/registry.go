@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -30,6 +31,9 @@ type registry struct {
 	// complete is the last snapshot made with every source listed, nil for none: whoever has a name there keeps it while the registry has no
 	// line. It belongs to the holder of the engine's compiling.
 	complete *records.Snapshot
+	// stale are the lines that the writer found, and whose objects may have gone before that; nil before it has read them.
+	stale *staleLines
+	alarm alarm // rings when the guard no longer holds lines; the holder of compiling has it
 }
 
 // expect announces the writer that keeps owners and serials in a cluster from now on, "" for none. Before the first snapshot,
@@ -38,7 +42,7 @@ type registry struct {
 func (r *registry) expect(w *controller.Writer, cluster string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.writer, r.cluster, r.told, r.borrowed = w, cluster, false, r.newest.Known
+	r.writer, r.cluster, r.told, r.borrowed, r.stale = w, cluster, false, r.newest.Known, nil
 	if r.newest.Generation = 0; cluster == "" { // the present values are not this writer's
 		r.replace(controller.Kept{})
 	}
@@ -75,6 +79,9 @@ func (e *Engine) TakeKept(from *controller.Writer, kept controller.Kept) {
 		return
 	}
 	r.told = true
+	if kept.Known && r.stale == nil {
+		r.stale = newStaleLines(&kept)
+	}
 	switch {
 	case !r.borrowed:
 		r.note(kept.OwnersChanged, kept.SerialsChanged)
@@ -102,14 +109,19 @@ func (r *registry) waits() bool {
 	return r.cluster != "" && !r.told
 }
 
-// fill puts the kept values into in, and their changes since the last call.
-func (r *registry) fill(in *api.Objects) {
+// fill puts the kept values into in, and their changes since the last call; stale lines are left out.
+func (r *registry) fill(in *api.Objects, decide func(*staleLines)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.newest.Known {
 		in.Keeper = r.cluster
 	}
 	in.Acquired, in.Serials = r.newest.Owners, r.newest.Serials
+	if r.stale != nil {
+		decide(r.stale)
+		r.note(r.stale.endedNow, nil)
+		in.Acquired = r.stale.without(in.Acquired)
+	}
 	in.AcquiredChanged, in.SerialsChanged = slices.Sorted(maps.Keys(r.owners)), slices.Sorted(maps.Keys(r.serials))
 	r.owners, r.serials, r.compiled = nil, nil, r.newest.Generation
 	r.addIncumbents(in)
@@ -142,7 +154,9 @@ func (r *registry) lend(c *statefile.Contents, kept statefile.Serials) {
 type toRegister struct {
 	snap       *records.Snapshot
 	generation uint64
-	fromState  []string // the clusters with objects from the state on disk
+	fromState  []string             // the clusters with objects from the state on disk
+	ended      map[string]api.Owner // the lines that end at once
+	held       map[string]api.Owner // the lines that the guard holds
 }
 
 // Kept implements controller.Keeps.
@@ -173,8 +187,26 @@ func (k *toRegister) Unserved(origin string) bool {
 
 // Gone implements controller.Keeps.
 func (k *toRegister) Gone(key string, o api.Owner) (gone, known bool) {
-	if slices.Contains(k.fromState, o.Cluster) {
+	if slices.Contains(k.fromState, o.Cluster) || k.held[key] == o {
 		return false, true
 	}
 	return k.snap.Gone(key, o)
+}
+
+// Ended implements controller.Keeps.
+func (k *toRegister) Ended(key string, o api.Owner) bool { return k.ended[key] == o }
+
+// Contested implements controller.Keeps.
+func (k *toRegister) Contested(key string) bool { return k.snap.Contested(key) }
+
+// Zone implements controller.Keeps.
+func (k *toRegister) Zone(key string) string {
+	name, _ := strings.CutPrefix(key, "*.")
+	if origin, zone := api.OfZoneKey(key); zone {
+		name = origin
+	}
+	if z := k.snap.Zone(name); z != nil {
+		return z.Origin()
+	}
+	return ""
 }

@@ -221,7 +221,7 @@ func init() {
 		"keeps": func(w *world, words []string) { w.check(w.e.keepsWith(w.e.Current()), yes(words)) },
 		"gone": func(w *world, words []string) {
 			key, o := owner(words[0])
-			gone, _ := (&toRegister{snap: w.e.Snapshot(), fromState: w.e.Current().FromState}).Gone(key, o)
+			gone, _ := w.e.toRegister(w.e.Current()).Gone(key, o)
 			w.check(gone, yes(words[1:]))
 		},
 	}
@@ -503,12 +503,14 @@ func (w *world) keepThat(words []string) {
 		w.take(controller.Kept{Generation: 1, Away: true})
 	case "refused":
 		w.take(controller.Kept{Generation: 1})
-	case "owners":
+	case "owners", "idle":
 		all := make(map[string]api.Owner)
 		for _, word := range words[1:] {
 			key, o := owner(word)
 			all[key] = o
 		}
-		w.take(ownersOnRecord(all))
+		kept := ownersOnRecord(all)
+		kept.Idle = words[0] == "idle"
+		w.take(kept)
 	}
 }

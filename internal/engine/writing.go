@@ -70,6 +70,16 @@ func (e *Engine) Writers() (all []*controller.Writer) {
 	return all
 }
 
+// Unregistered returns how many names have had no line in the registry for a minute, by zone; nil if this server does not write it.
+func (e *Engine) Unregistered() map[string]int {
+	for _, w := range e.Writers() {
+		if names := w.Unregistered(); names != nil {
+			return names
+		}
+	}
+	return nil
+}
+
 // tellWriters passes the publication to the writers. Clusters with objects from the state on disk
 // may be behind what was written: they get nothing until that ends, and then everything.
 func (e *Engine) tellWriters(was, p *Publication) {
@@ -83,7 +93,7 @@ func (e *Engine) tellWriters(was, p *Publication) {
 			w.Follow(says, changed)
 		}
 		if e.keepsWith(p) {
-			w.Keep(&toRegister{snap: snap, generation: e.registry.compiled, fromState: p.FromState})
+			w.Keep(e.toRegister(p))
 		}
 	}
 }

@@ -87,7 +87,7 @@ func checkEvaluation(t *testing.T, all model.Vector, queries []dashboardQuery, r
 	series := append(seriesOf(all),
 		promSeries{`coredns_kuadrant_leader{job="dns", instance="a", cluster="local"}`, "1x60"},
 		promSeries{`coredns_kuadrant_write_backlog{job="dns", instance="a", cluster="local"}`, "7x60"},
-		promSeries{`coredns_kuadrant_unregistered_names{job="dns", instance="a", cluster="local"}`, "2x60"},
+		promSeries{`coredns_kuadrant_unregistered_names{job="dns", instance="a", zone="example.com."}`, "2x60"},
 		promSeries{`coredns_kuadrant_notify_failures_total{job="dns", instance="a", to="192.0.2.1:53"}`, "0+1x60"})
 	where := make(map[string]string)
 	for _, q := range queries {

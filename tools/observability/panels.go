@@ -203,10 +203,10 @@ var rows = []row{
 		},
 		{
 			kind: "timeseries", title: "Backlog", unit: "none", width: 8,
-			description: "Number of objects that the server which writes has yet to look at. It comes and goes; where it stays, something is refused or slow. And of names that find no room in the registry.",
+			description: "Number of objects that the server which writes has yet to look at. It comes and goes; where it stays, something is refused or slow. And of names that have had no line in the registry for a minute.",
 			queries: []query{
 				{"{{cluster}}", `max by (cluster) (` + plugin + `write_backlog{` + clusters + `})`},
-				{"{{cluster}}, unregistered names", `max by (cluster) (` + plugin + `unregistered_names{` + clusters + `}) > 0`},
+				{"{{zone}}, unregistered names", `max by (zone) (` + plugin + `unregistered_names{` + zones + `}) > 0`},
 			},
 		},
 		{
