@@ -54,6 +54,7 @@
 //
 //	parents.go       a change → whose children may have changed
 //	owners.go        owners → what is kept of them   rule 5.4
+//	stale.go         lines of the registry whose objects are missing   rule 5.4
 //
 // From a query to its answer:
 //
