@@ -26,6 +26,7 @@ const (
 
 	Targets      Attribute = iota - 1 // where its addresses come from (rule 9.6)
 	ProbeAddress                      // what its checks go to (rule 9.6)
+	Routes                            // whether listeners without attached routes publish (rule 1.2)
 	NumWords
 )
 
@@ -35,6 +36,7 @@ const (
 	FallbackAny, FallbackDefault, FallbackNone    = uint8(0), uint8(1), uint8(2)
 	StickyNot, StickyClient, FailOpen, FailClosed = uint8(0), uint8(1), uint8(0), uint8(1)
 	TargetsAnnotation, ProbeAddressStatus         = uint8(1), uint8(1)
+	RoutesIgnore                                  = uint8(1)
 )
 
 // AttributePrefix stands before the word of an attribute in an annotation.
@@ -54,6 +56,7 @@ var attributes = [NumWords]struct {
 	MaxAnswers:   {word: "max-answers", from: 1, to: 32},
 	Targets:      {word: "targets", words: []string{"", "annotation"}},
 	ProbeAddress: {word: "probe-address", words: []string{"", "status"}},
+	Routes:       {word: "attached-routes", words: []string{"", "ignore"}},
 }
 
 // String returns the word of the attribute.

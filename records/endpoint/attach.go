@@ -122,8 +122,9 @@ func (t *Target) Attach(around *Surroundings) {
 		case err != nil:
 			t.Note(p, l.Hostname, t.Record(l.Name), reasonInvalidHostname, "listener "+l.Name+": "+err.Error())
 			continue
-		case l.AttachedRoutes == 0:
-			t.Note(p, TrimDot(host), "", ReasonNoRoutes, "no routes are attached to listener "+l.Name+"; it publishes nothing")
+		case unrouted(p, &l):
+			t.Note(p, TrimDot(host), "", ReasonNoRoutes, "no routes are attached to listener "+l.Name+"; it publishes nothing. If its controller "+
+				"never counts routes, annotate the policy with "+api.Routes.Annotation()+": ignore")
 			continue
 		}
 		switch around.Place(host) {
@@ -179,6 +180,11 @@ func (t *Target) Attach(around *Surroundings) {
 		return n.Condition.Reason == ReasonNoRoutes && hosts[n.Host+"."] == n.Policy
 	})
 	t.Contenders = slices.Clip(t.Contenders)
+}
+
+// unrouted reports whether a listener publishes nothing under a policy because its status says that no routes are attached (rule 1.2).
+func unrouted(p *api.DNSPolicy, l *api.Listener) bool {
+	return l.AttachedRoutes == 0 && p.Of(api.Routes) != api.RoutesIgnore
 }
 
 // publish sets how the endpoints of a policy's contender are made, and notes what they cannot include (rules 1.5, 1.7, 2.2 and 2.3).
@@ -340,7 +346,7 @@ func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Conte
 	for _, l := range t.Gateway.Listeners[:min(len(t.Gateway.Listeners), maxParts)] {
 		host, err := rdata.Host(l.Hostname)
 		by := t.governing(l.Name)
-		if err != nil || by == nil || l.AttachedRoutes == 0 || hosts[host] {
+		if err != nil || by == nil || unrouted(by, &l) || hosts[host] {
 			continue
 		}
 		hosts[host] = true

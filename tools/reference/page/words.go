@@ -15,6 +15,7 @@ var Words = []Word{
 	{"kuadrant.io/fail", "annotation of DNSPolicies", "`open` (default) or `closed`", "[steering.md](steering.md)"},
 	{"kuadrant.io/max-answers", "annotation of DNSPolicies", "`1` to `32`", "[steering.md](steering.md)"},
 	{"kuadrant.io/targets", "annotation of DNSPolicies", "`annotation`: publish what the Gateway's annotation lists", "[rule 9.6](rules.md#9-steering)"},
+	{"kuadrant.io/attached-routes", "annotation of DNSPolicies", "`ignore`: publish listeners whose status has zero attached routes, for controllers that never count them", "[rule 1.2](rules.md#1-from-a-gateway-to-hosts)"},
 	{"kuadrant.io/probe-address", "annotation of DNSPolicies", "`status`: check the Gateway's status addresses instead", "[rule 9.6](rules.md#9-steering)"},
 	{"external-dns.kubernetes.io/target", "annotation of Gateways", "addresses and hostnames, with commas", "[rule 9.6](rules.md#9-steering)"},
 	{"external-dns.alpha.kubernetes.io/target", "annotation of Gateways", "the same, if the other lists nothing", "[rule 9.6](rules.md#9-steering)"},
