@@ -2,7 +2,12 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/coredns-kuadrant/kuadrant/internal/jsonwalk"
 )
 
 // The keys of Secrets that are DNS providers: those of one zone and domain, then Kuadrant's.
@@ -85,7 +90,11 @@ func zoneFilter(config string, invalid *notes) []string {
 	var c struct {
 		ZoneIDFilter []string `json:"zoneIDFilter"`
 	}
-	if json.Unmarshal([]byte(config), &c) != nil { // its error may quote the value
+	walk, syntax := jsonwalk.Strict([]byte(config)), new(jsontext.SyntacticError)
+	switch _, err := walk.ReadValue(); {
+	case errors.As(err, &syntax) && errors.Is(syntax.Err, jsontext.ErrDuplicateName):
+		invalid.add("the key CONFIG has the field " + ShownKey(syntax.JSONPointer.LastToken()) + " twice: remove one")
+	case json.Unmarshal([]byte(config), &c) != nil: // its error may quote the value
 		invalid.add(`the key CONFIG is not JSON such as {"zoneIDFilter": ["example.com"]}`)
 	}
 	return c.ZoneIDFilter

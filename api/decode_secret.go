@@ -99,13 +99,13 @@ func (d *secretDoc) read(r *reader, at string, decode func([]byte) (string, erro
 			continue
 		case '"':
 		default:
-			d.invalid.add(at + " " + shownKey(key) + ": the value is not a string: in YAML, put quotes around a value such as yes or 12")
+			d.invalid.add(at + " " + ShownKey(key) + ": the value is not a string: in YAML, put quotes around a value such as yes or 12")
 			continue
 		}
 		text, _ := r.raw()
 		value, err := decode(text)
 		if err != nil {
-			d.invalid.add(at + " " + shownKey(key) + ": the value is not in base64: encode it, or write it under stringData")
+			d.invalid.add(at + " " + ShownKey(key) + ": the value is not in base64: encode it, or write it under stringData")
 			continue
 		}
 		values[key] = value
@@ -135,9 +135,9 @@ func (d *secretDoc) settle() []Header {
 	}
 	for i, h := range headers {
 		if why := h.unusable(); why != "" {
-			d.invalid.add("key " + shownKey(h.Name) + ": " + why)
+			d.invalid.add("key " + ShownKey(h.Name) + ": " + why)
 		} else if i > 0 && strings.EqualFold(h.Name, headers[i-1].Name) {
-			d.invalid.add("keys " + shownKey(headers[i-1].Name) + " and " + shownKey(h.Name) + " are the same header: remove one")
+			d.invalid.add("keys " + ShownKey(headers[i-1].Name) + " and " + ShownKey(h.Name) + " are the same header: remove one")
 		}
 	}
 	if d.invalid.n > 0 {
@@ -167,9 +167,9 @@ func (h Header) unusable() string {
 	return ""
 }
 
-// shownKey returns a key for a message, up to the first character that no header name has: the
+// ShownKey returns a key for a message, up to the first character that no header name has: the
 // rest, as in a whole line "Name: value", may be secret.
-func shownKey(key string) string {
+func ShownKey(key string) string {
 	for i := range len(key) {
 		if !httpguts.IsTokenRune(rune(key[i])) {
 			return strconv.Quote(key[:min(i, longestQuote)] + "…")

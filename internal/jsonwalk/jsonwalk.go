@@ -35,6 +35,11 @@ func New(r io.Reader) Walker {
 // Of returns a Walker for text, which must not change during the walk.
 func Of(text []byte) Walker { return New(bytes.NewBuffer(text)) }
 
+// Strict returns a Walker for text like Of, for which two fields with the same name are an error.
+func Strict(text []byte) Walker {
+	return Walker{Decoder: jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowInvalidUTF8(true))}
+}
+
 // Fields yields the names of the next value's fields if it is an object, and skips any other value.
 // Use it as `for name := range w.Fields`. The body may read the field's value; a name is valid
 // until then.

@@ -101,7 +101,7 @@ func (p part) each(onlyJSON bool, take func(value []byte)) error {
 			return eachJSON(p.text, take)
 		}
 		// YAML's flow style resembles JSON, with comments and without quotes.
-		if onlyJSON {
+		if twice := new(duplicateKey); onlyJSON || errors.As(err, &twice) {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (p part) each(onlyJSON bool, take func(value []byte)) error {
 
 // eachJSON passes consecutive values in text to take, up to the first that is not JSON.
 func eachJSON(text []byte, take func(value []byte)) error {
-	walk := jsonwalk.Of(text)
+	walk := jsonwalk.Strict(text)
 	for {
 		value, err := walk.ReadValue()
 		switch {
@@ -123,7 +123,7 @@ func eachJSON(text []byte, take func(value []byte)) error {
 			return nil
 		case err != nil:
 			// If the text just ends, point to the value cut off.
-			at := walk.InputOffset()
+			at, whole := walk.InputOffset(), err
 			if se := new(jsontext.SyntacticError); errors.As(err, &se) {
 				err = se.Err
 				if !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -135,7 +135,11 @@ func eachJSON(text []byte, take func(value []byte)) error {
 				rest := text[len(before):]
 				before = text[:len(text)-len(bytes.TrimLeft(rest, " \t\r\n"))]
 			}
-			return fmt.Errorf("line %d: not JSON: %w", 1+bytes.Count(before, []byte("\n")), err)
+			line := 1 + bytes.Count(before, []byte("\n"))
+			if twice := duplicateIn(whole, line); twice != nil {
+				return twice
+			}
+			return fmt.Errorf("line %d: not JSON: %w", line, err)
 		}
 		take(value)
 	}
@@ -153,6 +157,9 @@ const maxCause = 300
 // it has none. If a document may hold Secrets, it gives only the line: parsers quote values such as
 // unknown aliases, and a password may begin with a '*'.
 func (p part) inFile(err error) string {
+	if twice := new(duplicateKey); errors.As(err, &twice) {
+		return (&duplicateKey{twice.key, twice.line + p.line - 1}).Error()
+	}
 	if bytes.Contains(p.text, []byte("Secret")) {
 		line := cmp.Or(lineNumber.FindString(err.Error()), "line 1")
 		err = errors.New(line + ": not YAML or JSON; the rest of the error is omitted, as it may quote a Secret")

@@ -25,12 +25,15 @@ const maxKubeconfig = 256 << 10
 // name, and a token or a client certificate with its key. It refuses anything else, even in an
 // unused context.
 //
-// Errors name the field, and never quote the kubeconfig.
+// Errors name the field, and quote no value.
 func ReadKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("%d bytes, more than the %d allowed", len(text), maxKubeconfig)
 	}
 	data, err := yamlToJSON(text)
+	if twice := new(duplicateKey); errors.As(err, &twice) {
+		return nil, twice
+	}
 	if err != nil {
 		return nil, errors.New("neither YAML nor JSON")
 	}

@@ -29,7 +29,16 @@ func yamlToJSON(text []byte) (value []byte, err error) {
 		return nil, fmt.Errorf("too large for one YAML document, %d bytes with up to %d values; at most %d MiB and %d values are "+
 			"allowed. Separate the objects by ---, or use JSON", len(text), n, maxYAML>>20, maxMarks)
 	}
-	if err := checkAliases(text); err != nil {
+	var root yaml.Node
+	switch err := yaml.Unmarshal(text, &root); {
+	case err == nil:
+		if err := checkKeys(&root); err != nil {
+			return nil, err
+		}
+		if err := checkAliases(text, &root); err != nil {
+			return nil, err
+		}
+	case hasAlias(text):
 		return nil, err
 	}
 	return sigsyaml.YAMLToJSON(text)
@@ -54,15 +63,11 @@ func marks(text []byte) (n int) {
 // checkAliases refuses a document whose aliases (*name) expand to much more than the document
 // itself. A few lines can expand to any amount, and the parser bounds the number of values, not
 // their length.
-func checkAliases(text []byte) error {
+func checkAliases(text []byte, root *yaml.Node) error {
 	if !hasAlias(text) {
 		return nil
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal(text, &root); err != nil {
-		return err
-	}
-	if left := max(minAliased, maxAliased*len(text)); !within(&root, &left) {
+	if left := max(minAliased, maxAliased*len(text)); !within(root, &left) {
 		return fmt.Errorf("its aliases expand to more than %d KiB; write them out, as documents "+
 			"of their own", max(minAliased, maxAliased*len(text))>>10)
 	}

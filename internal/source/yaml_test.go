@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -27,11 +28,15 @@ func parsed(text string) (values []string, trouble string) {
 // TestYAMLAliasesAreBounded parses short documents that expand to gigabytes: a long string many
 // times, a long list a few times, and lists of lists.
 func TestYAMLAliasesAreBounded(t *testing.T) {
+	var fields strings.Builder
+	for i := range 10_000 {
+		fmt.Fprintf(&fields, "k%d: [a,a,a,a,a,a,a,a],", i)
+	}
 	for name, text := range map[string]string{
 		"long string": `big: &b "` + strings.Repeat("x", 100_000) + "\"\nuse:\n" + strings.Repeat("- *b\n", 20_000),
 		"many values": "big: &b [" + strings.Repeat("a,", 100_000) + "]\nuse: [" + strings.Repeat("*b,", 10) + "]",
 		"powers":      bomb(),
-		"merged":      "big: &b {" + strings.Repeat("k: [a,a,a,a,a,a,a,a],", 10_000) + "}\nuse:\n" + strings.Repeat("- {<<: *b}\n", 20_000),
+		"merged":      "big: &b {" + fields.String() + "}\nuse:\n" + strings.Repeat("- {<<: *b}\n", 20_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var values []string
@@ -51,6 +56,7 @@ func TestYAMLAliases(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"alias", "a: &x [1, b]\nc: *x", `{"a":[1,"b"],"c":[1,"b"]}`},
 		{"merge", "a: &x {k: v}\nc: {<<: *x, l: w}", `{"a":{"k":"v"},"c":{"k":"v","l":"w"}}`},
+		{"merge below a key of its own", "a: &x {k: v}\nc: {<<: *x, k: w}", `{"a":{"k":"v"},"c":{"k":"w"}}`},
 		{"a name again", "a: &x 1\nb: *x\nc: &x 2\nd: *x", `{"a":1,"b":1,"c":2,"d":2}`},
 		{"as a key", "&x a: 1\nb: *x", `{"a":1,"b":"a"}`},
 		{"wildcard in quotes", "a: '*.example.com & more'", `{"a":"*.example.com \u0026 more"}`},
