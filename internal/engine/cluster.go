@@ -25,6 +25,8 @@ type cluster struct {
 	// heard is when the feeds last reported, if something comes from the state on disk.
 	heard    time.Time
 	compiled bool // at least once
+	// gone is set once the cluster's last Secret has gone: the Epoch of the cluster without objects.
+	gone uint64
 }
 
 // kindState says where the objects of one kind of a cluster come from.
@@ -184,6 +186,25 @@ func (c *cluster) leaveOut(watches func(api.Kind) bool) {
 		}
 	}
 	c.now = &next
+}
+
+// goOn says that the cluster has a feed, or may have one again. Its objects are new to the compile if it had none.
+func (c *cluster) goOn() {
+	if c.gone != 0 {
+		next := *c.now
+		next.Epoch = epochs.Add(1)
+		c.now, c.gone = &next, 0
+	}
+}
+
+// withoutObjects returns the cluster as it is once its last Secret has gone: every list lacks everything.
+func (c *cluster) withoutObjects() *api.Cluster {
+	next := *c.now
+	next.Epoch = c.gone
+	for k := range api.NumKinds {
+		next.Share(k, new(api.Cluster))
+	}
+	return &next
 }
 
 // fromState reports whether any part of the cluster comes from the state on disk.

@@ -87,15 +87,21 @@ func (a *clusters) settle() {
 	a.known = slices.DeleteFunc(a.known, func(c *cluster) bool {
 		feeds := a.feedsOf(c.now.UID)
 		if len(feeds) > 0 {
+			c.goOn()
 			if c.awaits = nil; !slices.Equal(feeds, c.feeds) || c.now.Group != feeds[0].group {
 				c.merge(feeds, nil)
 			}
 			return false
 		}
 		c.feeds = nil
-		return !a.mayBeNamed(c) && !slices.ContainsFunc(c.awaits, func(f *feed) bool {
-			return slices.Contains(a.feeds, f) && (f.last == nil || !replaces(f.last, c.now))
-		})
+		awaits := slices.DeleteFunc(slices.Clone(c.awaits), func(f *feed) bool { return !slices.Contains(a.feeds, f) })
+		switch waits := slices.ContainsFunc(awaits, func(f *feed) bool { return f.last == nil || !replaces(f.last, c.now) }); {
+		case !waits && !a.mayBeNamed(c):
+			return len(awaits) > 0 || a.leave(c)
+		case waits || a.secrets.listed:
+			c.goOn()
+		}
+		return false
 	})
 	for _, f := range a.feeds {
 		first := f.writesRegistry
@@ -143,7 +149,12 @@ func (a *clusters) next() (in api.Objects, from map[string]origins, p *Publicati
 		for k := range of {
 			of[k] = c.kinds[k].origin
 		}
-		from[name], in.Clusters, c.compiled = of, append(in.Clusters, c.now), true
+		if c.compiled = true; c.gone == 0 {
+			in.Clusters = append(in.Clusters, c.now)
+		} else {
+			in.Clusters, p.gone = append(in.Clusters, c.withoutObjects()), append(p.gone, name)
+		}
+		from[name] = of
 		if c.fromState() {
 			p.FromState = append(p.FromState, name)
 		}

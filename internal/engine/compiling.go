@@ -47,11 +47,12 @@ func (e *Engine) compileNow() {
 	if prev == nil {
 		in.ActiveGroups = e.groups
 	}
-	p.Snapshot = e.guard.compile(prev, in.Clusters, from, begin, func(clusters []*api.Cluster, whole bool) *records.Snapshot {
+	p.Snapshot = e.guard.compile(prev, in.Clusters, from, p.gone, begin, func(clusters []*api.Cluster, whole bool) *records.Snapshot {
 		in := in
 		in.Clusters = clusters
 		return e.structure.compile(prev, in, e.settings().opt, begin, whole)
 	})
+	e.forget(in.Clusters, e.guard.clusters)
 	if p.Snapshot.Behind() { // it may still hold objects of the state
 		p.FromState = slices.Compact(slices.Sorted(slices.Values(slices.Concat(p.FromState, e.Current().FromState))))
 	}

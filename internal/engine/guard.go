@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -45,9 +46,16 @@ type guard struct {
 // guarded is what one cluster lacks. It is immutable.
 type guarded struct {
 	missing map[api.Ref]absence
-	// losses are what the zones would lose without the held objects, as of that decision.
-	losses map[string]records.Loss
-	held   time.Time
+	held    *hold // nil for none
+}
+
+// hold is one decision to hold what a source lacks: a cluster, or the Secrets that name clusters. It is immutable.
+type hold struct {
+	at time.Time
+	// losses are what the zones would lose without the objects, as of the decision.
+	losses   map[string]records.Loss
+	clusters []string
+	objects  int
 }
 
 // absence is an object, or the status of a Gateway, that vanished without a report.
@@ -63,9 +71,10 @@ func newGuard(wake func(), log Logger) *guard {
 }
 
 // compile compiles clusters, as the feeds published them, with the objects missing since prev, which may be nil. from says where
-// they come from. To decide whether a loss is too large, it compiles the whole, not leaves alone.
+// they come from; gone are the clusters whose last Secret has gone. To decide whether a loss is too large, it compiles the whole, not
+// leaves alone.
 func (g *guard) compile(
-	prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, now time.Time,
+	prev *records.Snapshot, clusters []*api.Cluster, from map[string]origins, gone []string, now time.Time,
 	compile func(_ []*api.Cluster, whole bool) *records.Snapshot,
 ) *records.Snapshot {
 	steps := g.look(prev, clusters, from, now)
@@ -78,21 +87,27 @@ func (g *guard) compile(
 		return compile(merged, due)
 	}
 	snap := render()
-	for _, s := range steps {
-		if !s.due {
+	for _, of := range bySource(steps, gone) {
+		if !slices.ContainsFunc(of, func(s *guardStep) bool { return s.due }) {
 			continue
 		}
-		kept := s.missing
-		s.missing = nil
+		kept := make([]map[api.Ref]absence, len(of))
+		for i, s := range of {
+			kept[i], s.missing = s.missing, nil
+		}
 		tried := render()
-		if losses := snap.Losses(tried); tooLarge(losses) {
-			s.missing = kept
-			s.hold(losses, now)
+		losses, again := snap.Losses(tried), false
+		if tooLarge(losses) {
+			holdAll(of, kept, &hold{at: now, losses: losses})
 			continue
 		}
-		maps.DeleteFunc(kept, func(_ api.Ref, a absence) bool { return a.held || !now.Before(a.end(g.period)) })
-		if len(kept) > 0 { // objects that vanished later have their own time
-			s.missing = kept
+		for i, s := range of {
+			maps.DeleteFunc(kept[i], func(_ api.Ref, a absence) bool { return a.held || !now.Before(a.end(g.period)) })
+			if len(kept[i]) > 0 { // objects that vanished later have their own time
+				s.missing, again = kept[i], true
+			}
+		}
+		if again {
 			tried = render()
 		}
 		snap = tried
@@ -112,13 +127,32 @@ func tooLarge(losses map[string]records.Loss) bool {
 	return false
 }
 
-// hold holds everything that the cluster lacks.
-func (s *guardStep) hold(losses map[string]records.Loss, now time.Time) {
-	s.losses, s.held = losses, now
-	for ref, a := range s.missing {
-		if !a.held {
-			a.since, a.held = now, true
-			s.missing[ref] = a
+// bySource returns the steps whose losses count together: those of the clusters without a Secret, and each other one by itself.
+func bySource(steps []*guardStep, gone []string) (all [][]*guardStep) {
+	var nameless []*guardStep
+	for _, s := range steps {
+		if slices.Contains(gone, s.in.Name) {
+			nameless = append(nameless, s)
+		} else {
+			all = append(all, []*guardStep{s})
+		}
+	}
+	return append(all, nameless)
+}
+
+// holdAll holds what the clusters of one source lack.
+func holdAll(of []*guardStep, missing []map[api.Ref]absence, h *hold) {
+	for i, s := range of {
+		if s.missing = missing[i]; len(s.missing) == 0 {
+			continue
+		}
+		s.held = h
+		h.clusters, h.objects = append(h.clusters, strconv.Quote(s.in.Name)), h.objects+len(s.missing)
+		for ref, a := range s.missing {
+			if !a.held {
+				a.since, a.held = h.at, true
+				s.missing[ref] = a
+			}
 		}
 	}
 }
@@ -136,7 +170,7 @@ func (g *guard) commit(steps []*guardStep, now time.Time) {
 			}
 		}
 		if !holds {
-			s.losses, s.held = nil, time.Time{}
+			s.held = nil
 		}
 		g.say(s)
 		if len(s.missing) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,13 +19,17 @@ type HeldZone struct {
 	Until  time.Time // when the last of them goes
 }
 
-// show publishes the holds. A name that two clusters hold counts twice.
+// show publishes the holds. A name that two sources hold counts twice.
 func (g *guard) show() {
-	zones := make(map[string]HeldZone)
+	zones, holds := make(map[string]HeldZone), make(map[*hold]bool)
 	for _, c := range g.clusters {
-		for origin, l := range c.losses {
+		if c.held == nil || holds[c.held] {
+			continue
+		}
+		holds[c.held] = true
+		for origin, l := range c.held.losses {
 			z := zones[origin]
-			since, until := c.held, c.held.Add(g.period)
+			since, until := c.held.at, c.held.at.Add(g.period)
 			if z.Names > 0 && z.Since.Before(since) {
 				since = z.Since
 			}
@@ -40,12 +45,14 @@ func (g *guard) show() {
 
 // say logs new holds of a cluster, and the end of the last one.
 func (g *guard) say(s *guardStep) {
-	switch {
-	case s.held.After(s.was.held):
-		g.log.Warningf("cluster %q: holding %s until %s: %d objects vanished without a DELETE event. "+
-			"Restore them, or release them with `guard 0` and a reload. Without `state`, do not restart",
-			s.in.Name, lossesText(s.losses), s.held.Add(g.period).UTC().Format("15:04:05 UTC"), len(s.missing))
-	case s.was.held.IsZero() || !s.held.IsZero():
+	switch h := s.held; {
+	case h != nil && h != s.was.held:
+		if h.clusters[0] == strconv.Quote(s.in.Name) {
+			g.log.Warningf("cluster %s: holding %s until %s: %d objects vanished without a DELETE event. "+
+				"Restore them, or release them with `guard 0` and a reload. Without `state`, do not restart",
+				strings.Join(h.clusters, ", "), lossesText(h.losses), h.at.Add(g.period).UTC().Format("15:04:05 UTC"), h.objects)
+		}
+	case s.was.held == nil || h != nil:
 	case s.expired > 0:
 		g.log.Warningf("cluster %q: withdrawing the names of %d objects, still missing after %v", s.in.Name, s.expired, g.period)
 	default:

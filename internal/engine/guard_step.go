@@ -39,7 +39,7 @@ func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, from map[s
 			s.before = was.Cluster(in.Name)
 		}
 		if s.before != nil && g.period > 0 {
-			s.losses, s.held = s.was.losses, s.was.held
+			s.held = s.was.held
 			s.look(g, now)
 		}
 		steps = append(steps, s)

@@ -22,6 +22,7 @@ type Publication struct {
 	// Listed are the options whose sources have all listed the kinds with names; nil until then.
 	Listed *Options
 	listed bool           // every source has
+	gone   []string       // the clusters whose last Secret has gone
 	prober *health.Prober // the one that got the targets
 }
 

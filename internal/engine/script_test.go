@@ -445,13 +445,10 @@ func (w *world) showSecrets(words []string) {
 		if !ok {
 			name, pools, _ = strings.Cut(name, ":")
 		}
-		of := secretOf(strings.TrimRight(name, "!?"), server)
+		of := secretOf(strings.TrimRight(name, "?"), server)
 		of.Config.BearerToken = token
 		of.Created, _ = strconv.ParseInt(age, 10, 64)
-		switch {
-		case strings.HasSuffix(name, "!"):
-			of = &source.Remote{Name: of.Name, Secret: of.Secret, Missing: true}
-		case strings.HasSuffix(name, "?"):
+		if strings.HasSuffix(name, "?") {
 			of.Config, of.Fault = nil, "no key kubeconfig"
 		}
 		switch pools {

@@ -24,9 +24,8 @@ const (
 
 // secretsConfig says where the Secrets that name clusters are, and how they are used.
 type secretsConfig struct {
-	// place is their location, "" for none; namespace is the one there.
-	place, namespace string
-	same             feedSettings // of the way to them; text covers how the clusters are read and written
+	place string       // their location, "" for none
+	same  feedSettings // of the way to them; text covers how the clusters are read and written
 	// follow reports the Secrets until ctx ends; open makes a usable one's feed.
 	follow func(ctx context.Context, publish func([]*source.Remote)) error
 	open   func(of *source.Remote) *feed
@@ -35,14 +34,11 @@ type secretsConfig struct {
 // secrets are the Secrets that name clusters (docs/decisions/0026). The engine's mu guards it.
 type secrets struct {
 	secretsConfig
-	cancel    context.CancelFunc   // ends follow
-	listed    bool                 // they have been listed
-	guard     time.Duration        // how long a cluster stays whose Secret is missing (rule 8.5)
-	elsewhere bool                 // they are looked for in a new place, as the operator wanted
-	told      []*source.Remote     // the last published ones, and the missing
-	lacked    []*source.Remote     // those of told that the first list lacks
-	missing   map[string]time.Time // since when one is missing, by name
-	alarm     alarm                // rings when a missing one's time is over
+	cancel    context.CancelFunc // ends follow
+	listed    bool               // they have been listed
+	withhold  bool               // a cluster is kept for a while after its last Secret has gone (rule 8.5)
+	elsewhere bool               // they are looked for in a new place, as the operator wanted
+	told      []*source.Remote   // the last published ones
 	unusable  map[string]*source.Remote
 	faults    map[string]string // why a Secret is not followed in full, by namespace/name
 	// expecting is true from the start of a process until the Secrets, and then their clusters,
@@ -67,9 +63,9 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 		s.cancel()
 		s.cancel, s.listed = nil, false
 	}
-	s.elsewhere = s.elsewhere && !s.listed || moved && s.place != ""
+	s.elsewhere = s.elsewhere || moved && s.place != ""
 	if s.secretsConfig = to; moved {
-		s.told, s.lacked, s.missing, s.unusable, s.faults = nil, nil, nil, nil, nil
+		s.told, s.unusable, s.faults = nil, nil, nil
 		s.expecting.Store(to.follow != nil)
 	}
 	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
@@ -108,52 +104,15 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	switch {
 	case ctx.Err() != nil: // they are looked for elsewhere now
 	case all != nil:
-		s.told, s.listed = a.withMissing(all), true
+		s.told, s.listed = all, true
 		a.applySecrets()
 	case !s.listed:
 		s.expecting.Store(false)
 	}
 	a.settle()
+	s.elsewhere = s.elsewhere && !s.listed
 	a.mu.Unlock()
 	a.wake.ring()
-}
-
-// missing is the fault of a missing Secret.
-const missing = "missing from a list without a DELETE event; restore it, or release its cluster with `guard 0` and a reload"
-
-// left returns how long a missing Secret still counts as unusable.
-func (s *secrets) left(name string) time.Duration { return s.guard - time.Since(s.missing[name]) }
-
-// withMissing returns all with the known missing ones, and with those that the first list lacks: they are missing, too, unless
-// the place has changed. The caller holds mu.
-func (a *clusters) withMissing(all []*source.Remote) (told []*source.Remote) {
-	s, since := &a.secrets, make(map[string]time.Time)
-	of := func(list []*source.Remote, name string) int {
-		return slices.IndexFunc(list, func(r *source.Remote) bool { return r.Name == name })
-	}
-	if !s.listed && !s.elsewhere {
-		s.lacked = nil
-		for _, c := range a.known {
-			if name := c.now.Name; c.bySecret {
-				s.lacked = append(s.lacked, &source.Remote{Name: name, Secret: s.namespace + "/" + name, Missing: true, Pools: c.now.Pools})
-			}
-		}
-	}
-	s.lacked = slices.DeleteFunc(s.lacked, func(r *source.Remote) bool { return of(all, r.Name) >= 0 })
-	for _, r := range slices.Concat(all, s.lacked) {
-		if r.Missing {
-			if since[r.Name] = s.missing[r.Name]; since[r.Name].IsZero() {
-				since[r.Name] = time.Now()
-			}
-			r = &source.Remote{Name: r.Name, Secret: r.Secret, Missing: true, Pools: r.Pools, Fault: missing}
-			if i := of(s.told, r.Name); i >= 0 {
-				r.Pools = s.told[i].Pools
-			}
-		}
-		told = append(told, r)
-	}
-	s.missing = since
-	return told
 }
 
 // applySecrets applies the last published Secrets to the feeds. The caller holds mu, and calls settle next.
@@ -188,26 +147,6 @@ func (a *clusters) applySecrets() {
 			a.leaveSecret(c)
 		}
 	}
-	var next time.Duration
-	for name := range s.missing {
-		if left := s.left(name); left > 0 && (next == 0 || left < next) {
-			next = left
-		}
-	}
-	if s.alarm.stop(); next > 0 {
-		s.alarm.set(next, a.endMissing)
-	}
-}
-
-// endMissing drops clusters whose Secrets have been missing for the guard's time.
-func (a *clusters) endMissing() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.ctx.Err() == nil {
-		a.applySecrets()
-		a.settle()
-		a.wake.ring()
-	}
 }
 
 // leaveSecret decides about a cluster that came from a Secret and has no feed now. It loses pools that its Secret no longer
@@ -234,9 +173,42 @@ func (a *clusters) leaveSecret(c *cluster) {
 		if !slices.Contains(c.awaits, f) {
 			c.awaits = append(c.awaits, f)
 		}
-	case a.mayBeNamed(c) || len(c.awaits) > 0:
-	default:
-		a.log.Infof("cluster %q: removed: its last Secret is gone", name)
+	}
+}
+
+// leave takes leave of a cluster that no Secret names any more, and reports whether it goes at once. Else the guard decides: forget
+// ends it. The caller holds mu.
+func (a *clusters) leave(c *cluster) (now bool) {
+	s, name := &a.secrets, c.now.Name
+	switch {
+	case !c.bySecret || !c.compiled || !s.withhold || s.elsewhere || s.follow == nil || a.reserved(name):
+		if c.bySecret {
+			a.log.Infof("cluster %q: removed: no Secret names it", name)
+		}
+		return true
+	case c.gone == 0:
+		a.log.Warningf("cluster %q: its last Secret is gone; keeping its last objects for %v. Restore the Secret to keep the cluster; "+
+			"override it with `down` to withdraw it now", name, gatherTime)
+		c.gone = epochs.Add(1)
+	}
+	return false
+}
+
+// forget ends the clusters without a Secret of which the guard keeps nothing any more. compiled are those of the last compile.
+func (a *clusters) forget(compiled []*api.Cluster, kept map[string]*guarded) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := len(a.known)
+	a.known = slices.DeleteFunc(a.known, func(c *cluster) bool {
+		ends := c.gone != 0 && kept[c.now.Name] == nil && slices.ContainsFunc(compiled, func(o *api.Cluster) bool { return o.Epoch == c.gone })
+		if ends {
+			a.log.Infof("cluster %q: removed: no Secret names it", c.now.Name)
+		}
+		return ends
+	})
+	if len(a.known) < n {
+		a.settle()
+		a.wake.ring()
 	}
 }
 
@@ -257,14 +229,11 @@ func (a *clusters) reserved(name string) bool {
 // last usable content of its Secret. The caller holds mu.
 func (a *clusters) chooseSecrets() (wanted map[string]*source.Remote) {
 	s := &a.secrets
-	all := slices.DeleteFunc(slices.Clone(s.told), func(of *source.Remote) bool {
-		return of.Missing && (s.left(of.Name) <= 0 || a.reserved(of.Name))
-	})
 	wanted, s.unusable, s.faults = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
 	// Those already read go first: else they would be removed.
 	isRead := func(of *source.Remote) bool { return a.reads(of.Name) != nil }
-	others := slices.DeleteFunc(slices.Clone(all), isRead)
-	for _, of := range append(slices.DeleteFunc(slices.Clone(all), func(of *source.Remote) bool { return !isRead(of) }), others...) {
+	others := slices.DeleteFunc(slices.Clone(s.told), isRead)
+	for _, of := range append(slices.DeleteFunc(slices.Clone(s.told), func(of *source.Remote) bool { return !isRead(of) }), others...) {
 		switch was := a.reads(of.Name); {
 		case a.reserved(of.Name):
 			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which takes precedence; rename the Secret", of.Name)

@@ -47,7 +47,7 @@ func secretOf(name, server string) *source.Remote {
 // config has an engine follow the Secrets.
 func (s *fakeSecrets) config() secretsConfig {
 	return secretsConfig{
-		place: "main", namespace: "dns", same: feedSettings{text: fmt.Sprintf("%p", s)},
+		place: "main", same: feedSettings{text: fmt.Sprintf("%p", s)},
 		follow: func(ctx context.Context, publish func([]*source.Remote)) error {
 			s.publish = publish
 			<-ctx.Done()

@@ -87,7 +87,7 @@ func (e *Engine) apply(s *settings) {
 	if e.selection, e.deny = s.selection, nil; s.prober != nil {
 		e.deny = s.prober.Deny
 	}
-	e.secrets.guard = e.guard.period
+	e.secrets.withhold = e.guard.period > 0
 	e.setFeeds(s)
 	e.readState(s, was)
 	e.resume()
@@ -140,6 +140,9 @@ func (e *Engine) setFeeds(s *settings) {
 	e.configureSecrets(s.secrets)
 	for _, c := range e.known {
 		c.leaveOut(s.reads.Watches)
+		if c.gone != 0 && !e.reserved(c.now.Name) { // the guard goes on with it
+			continue
+		}
 		if len(e.feedsOf(c.now.UID)) == 0 && !slices.ContainsFunc(c.awaits, func(f *feed) bool { return slices.Contains(e.feeds, f) }) {
 			c.awaits = unread
 		}

@@ -84,9 +84,8 @@ func (e *Engine) newFeed(name string, config *rest.Config, sel source.Selection,
 // say how the clusters that they name are read and written.
 func (e *Engine) readSecrets(config *rest.Config, sel source.Selection, as Writing) secretsConfig {
 	return secretsConfig{
-		place:     fmt.Sprintf("%q path=%q namespace=%q", config.Host, config.APIPath, as.Namespace),
-		namespace: as.Namespace,
-		same:      settingsOf(config, fmt.Sprint(sel, as)),
+		place: fmt.Sprintf("%q path=%q namespace=%q", config.Host, config.APIPath, as.Namespace),
+		same:  settingsOf(config, fmt.Sprint(sel, as)),
 		follow: func(ctx context.Context, publish func([]*source.Remote)) error {
 			return source.FollowRemotes(ctx, source.RemotesOptions{
 				Cluster: LocalCluster, Config: config, Namespace: as.Namespace, Logf: e.log.Warningf, Infof: e.log.Infof,

@@ -46,10 +46,6 @@ type Remote struct {
 	// Fault says why there is no Config, Warning what else is wrong; "" for nothing. Neither quotes
 	// the Secret's values.
 	Fault, Warning string
-	// Missing is true for a known Secret that a newer list lacks, without a report of its deletion
-	// (rule 8.5); only Name and Secret are set then. It stays Missing until the Secret is back or
-	// its deletion is reported: the receiver limits how long that may take.
-	Missing bool
 }
 
 // Same reports whether r and o are equal.
@@ -69,8 +65,8 @@ type RemotesOptions struct {
 // FollowRemotes lists and watches one namespace's Secrets with RemoteLabel until ctx ends. It
 // publishes all clusters that they name, sorted by name, once the Secrets have been listed and
 // after each change. If the server persistently refuses to list them, it publishes nil once. It
-// calls publish from one goroutine. A Secret that is no longer published was deleted, or lost the
-// label; one that a list lacks is Missing.
+// calls publish from one goroutine. A Secret that is no longer published was deleted, lost the label,
+// or is missing from a new list.
 //
 // It keeps values only while their Secrets exist, and never logs them. It returns nil when ctx
 // ends, and an error if the configuration cannot work.
@@ -168,7 +164,6 @@ type remotesWatch struct {
 
 	// mu guards the fields below.
 	known   map[string]*Remote // by namespace/name of the Secret
-	missing map[string]bool    // Secrets that a list lacked since last seen, without a reported deletion
 	listed  bool               // they have been listed once
 	denials int
 	told    bool // a message said that the list is refused
@@ -181,7 +176,7 @@ func newRemotesWatch(opts RemotesOptions) (*remotesWatch, error) {
 		return nil, err
 	}
 	w := &remotesWatch{
-		server: s, namespace: opts.Namespace, known: make(map[string]*Remote), missing: make(map[string]bool),
+		server: s, namespace: opts.Namespace, known: make(map[string]*Remote),
 		what: fmt.Sprintf("cluster Secrets in namespace %s", opts.Namespace),
 	}
 	w.client, err = s.client(schema.GroupVersion{Version: "v1"}, &codec{kind: api.KindSecret, decode: decodeRemote})
@@ -197,14 +192,7 @@ func (w *remotesWatch) all() (all []*Remote, ok bool) {
 		w.told = w.told || ok
 		return nil, ok
 	}
-	all = []*Remote{}
-	for _, r := range w.known {
-		all = append(all, r)
-	}
-	for secret := range w.missing {
-		_, name, _ := strings.Cut(secret, "/")
-		all = append(all, &Remote{Name: name, Secret: secret, Missing: true})
-	}
+	all = slices.AppendSeq([]*Remote{}, maps.Values(w.known))
 	slices.SortFunc(all, func(a, b *Remote) int { return strings.Compare(a.Name, b.Name) })
 	return all, true
 }
@@ -238,12 +226,11 @@ func (w *remotesWatch) noted(ctx context.Context, _ metav1.ListOptions, err erro
 // remotesStore is a remotesWatch as its reflector's store.
 type remotesStore remotesWatch
 
-// put stores one Secret, and returns its name; "" for other values. One that cannot be decoded
-// keeps its last form.
-func (s *remotesStore) put(into map[string]*Remote, obj any) (name string) {
+// put stores one Secret. One that cannot be decoded keeps its last form.
+func (s *remotesStore) put(into map[string]*Remote, obj any) {
 	w, ok := obj.(*wire)
 	if !ok || w.name == "" {
-		return ""
+		return
 	}
 	r, _ := w.value.(*Remote)
 	if w.err != nil {
@@ -253,12 +240,11 @@ func (s *remotesStore) put(into map[string]*Remote, obj any) (name string) {
 	if delete(into, w.name); r != nil {
 		into[w.name] = r
 	}
-	return w.name
 }
 
 // Add implements cache.ReflectorStore.
 func (s *remotesStore) Add(obj any) error {
-	s.change(func() { delete(s.missing, s.put(s.known, obj)) })
+	s.change(func() { s.put(s.known, obj) })
 	return nil
 }
 
@@ -268,25 +254,18 @@ func (s *remotesStore) Update(obj any) error { return s.Add(obj) }
 // Delete implements cache.ReflectorStore.
 func (s *remotesStore) Delete(obj any) error {
 	if w, ok := obj.(*wire); ok {
-		s.change(func() {
-			delete(s.known, w.name)
-			delete(s.missing, w.name)
-		})
+		s.change(func() { delete(s.known, w.name) })
 	}
 	return nil
 }
 
 // Replace implements cache.ReflectorStore.
 func (s *remotesStore) Replace(list []any, _ string) error {
-	fresh, there := make(map[string]*Remote, len(list)), make(map[string]bool, len(list))
+	fresh := make(map[string]*Remote, len(list))
 	s.change(func() {
 		for _, obj := range list {
-			there[s.put(fresh, obj)] = true
+			s.put(fresh, obj)
 		}
-		for name := range s.known {
-			s.missing[name] = true
-		}
-		maps.DeleteFunc(s.missing, func(name string, _ bool) bool { return there[name] })
 		s.known, s.listed = fresh, true
 	})
 	s.good(s.what)
