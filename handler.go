@@ -2,6 +2,7 @@ package kuadrant
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -239,10 +240,11 @@ func reply(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, ede
 	if l.signed {
 		hide(ctx, &m.Msg)
 	}
-	if err := w.WriteMsg(&m.Msg); err != nil {
+	var unpackable *dns.Error
+	if err := w.WriteMsg(&m.Msg); errors.As(err, &unpackable) {
 		return dns.RcodeServerFailure, err
 	}
-	return dns.RcodeSuccess, nil
+	return dns.RcodeSuccess, nil // any other error is the client's: it is gone, or reads no answers
 }
 
 // fill makes m the reply to r, which goes to w.

@@ -267,6 +267,34 @@ func TestFallthrough(t *testing.T) {
 	}
 }
 
+// brokenWriter is a client to which nothing can be sent.
+type brokenWriter struct {
+	test.ResponseWriter
+	err error
+}
+
+func (w *brokenWriter) WriteMsg(*dns.Msg) error { return w.err }
+
+// TestBug3A27ClientReadsNothing: a client that is gone, or that reads no answers, is no error of the server, which *errors* would log for
+// each query. An answer without a wire form is.
+func TestBug3A27ClientReadsNothing(t *testing.T) {
+	k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
+	q := new(dns.Msg).SetQuestion("plain.example.com.", dns.TypeA)
+	for _, c := range []struct {
+		err   error
+		rcode int
+	}{
+		{&net.OpError{Op: "write", Net: "tcp", Err: os.ErrDeadlineExceeded}, dns.RcodeSuccess},
+		{net.ErrClosed, dns.RcodeSuccess},
+		{dns.ErrRdata, dns.RcodeServerFailure},
+	} {
+		rcode, err := k.ServeDNS(t.Context(), &brokenWriter{err: c.err}, q)
+		if rcode != c.rcode || (err != nil) != (rcode != dns.RcodeSuccess) {
+			t.Errorf("%v: %s, %v", c.err, dns.RcodeToString[rcode], err)
+		}
+	}
+}
+
 // TestOtherQueries: what no plugin before us took is refused, not answered.
 func TestOtherQueries(t *testing.T) {
 	k := newPlugin(t, "kuadrant example.com", "", oneHost(t))
