@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -116,7 +117,7 @@ func (k *registry) follow(ctx context.Context) {
 	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet", true) })
 	defer late.Stop()
 	r := cache.NewReflectorWithOptions(k.listWatch(), &corev1.ConfigMap{}, (*registryStore)(k), cache.ReflectorOptions{
-		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps",
+		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps", Backoff: &rewatch.Unpaced,
 	})
 	r.RunWithContext(klog.NewContext(ctx, quiet))
 }

@@ -29,7 +29,7 @@ func (k *registry) listWatch() *cache.ListWatch {
 	begin := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 		return k.maps.Watch(ctx, labelled(o))
 	}
-	return rewatch.ListWatch(k.w.timing.request, list, begin, k.note)
+	return rewatch.ListWatch(k.w.timing.request, rewatch.Retry, list, begin, k.note)
 }
 
 // note notes how a list or a watch went.

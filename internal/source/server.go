@@ -21,7 +21,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/direct"
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
@@ -45,8 +44,7 @@ type kubernetesTiming struct {
 	// gather is how long to collect changes before publishing: answers must not wait, and a list
 	// must not be compiled object by object.
 	gather time.Duration
-	// retry paces attempts after a failure. Its cap bounds how long a recovered server can go
-	// unnoticed.
+	// retry paces attempts after a failure.
 	retry wait.Backoff
 	// recheck paces checks for missing kinds. Cap and jitter make that 30 seconds.
 	recheck wait.Backoff
@@ -70,7 +68,7 @@ type kubernetesTiming struct {
 func defaultTiming() kubernetesTiming {
 	return kubernetesTiming{
 		gather:  10 * time.Millisecond,
-		retry:   wait.Backoff{Duration: 500 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 10, Cap: 10 * time.Second},
+		retry:   rewatch.Retry,
 		recheck: wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 25 * time.Second},
 		confirm: 30 * time.Second,
 		answer:  15 * time.Second,
@@ -144,12 +142,11 @@ func (s *server) reflect(ctx context.Context, what string, chunked bool, request
 	begin := func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 		return beginWatch(ctx, s.timing.watch, request(&opts))
 	}
-	retry := s.timing.retry
 	// The page size stays at the default of 500: a list from the server's cache is not paged
 	// anyway.
-	from := lists{rewatch.ListWatch(s.timing.watch, list, begin, noted), chunked}
+	from := lists{rewatch.ListWatch(s.timing.watch, s.timing.retry, list, begin, noted), chunked}
 	r := cache.NewReflectorWithOptions(from, &wire{}, store, cache.ReflectorOptions{
-		Logger: &quiet, Name: what, TypeDescription: what, Backoff: &retry, Clock: endingClock{ctx: ctx},
+		Logger: &quiet, Name: what, TypeDescription: what, Backoff: &rewatch.Unpaced,
 	})
 	r.RunWithContext(klog.NewContext(ctx, quiet))
 }
@@ -187,29 +184,6 @@ type begunWatch struct {
 func (w *begunWatch) Stop() {
 	w.Interface.Stop()
 	w.cancel()
-}
-
-// endingClock is the real clock, but its waits end with ctx: between attempts to stream a list, the
-// reflector watches nothing but the clock.
-type endingClock struct {
-	clock.RealClock
-	ctx context.Context
-}
-
-// After implements clock.Clock.
-func (c endingClock) After(d time.Duration) <-chan time.Time {
-	fired := make(chan time.Time, 1)
-	t := time.NewTimer(d)
-	go func() {
-		defer t.Stop()
-		select {
-		case now := <-t.C:
-			fired <- now
-		case <-c.ctx.Done():
-			fired <- time.Now()
-		}
-	}()
-	return fired
 }
 
 // lists is what a reflector lists and watches with; chunked turns off streaming lists.
