@@ -12,7 +12,7 @@ import (
 )
 
 // work is the queue of objects to look at while this replica writes: it holds each object once, and
-// retries after a failure, each time later.
+// retries after a failure, each time later. Namespaces take turns.
 type work struct {
 	w     *Writer
 	queue workqueue.TypedRateLimitingInterface[api.Ref]
@@ -24,9 +24,48 @@ type work struct {
 func newWork(w *Writer) *work {
 	return &work{w: w, queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[api.Ref](w.timing.backoff, w.timing.most),
-		workqueue.TypedRateLimitingQueueConfig[api.Ref]{},
+		workqueue.TypedRateLimitingQueueConfig[api.Ref]{DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(
+			workqueue.TypedDelayingQueueConfig[api.Ref]{Queue: workqueue.NewTypedWithConfig(
+				workqueue.TypedQueueConfig[api.Ref]{Queue: &turns{lines: make(map[string][]api.Ref)}},
+			)},
+		)},
 	)}
 }
+
+// turns are the queued objects in order: one of each namespace at a time, so that many objects of
+// one delay no other's. It implements workqueue.Queue, which guards it.
+type turns struct {
+	lines map[string][]api.Ref // by namespace; none is empty
+	order []string             // of the namespaces' turns
+	n     int
+}
+
+// Push implements workqueue.Queue.
+func (q *turns) Push(ref api.Ref) {
+	ns, _ := splitName(ref.Name)
+	if len(q.lines[ns]) == 0 {
+		q.order = append(q.order, ns)
+	}
+	q.lines[ns], q.n = append(q.lines[ns], ref), q.n+1
+}
+
+// Pop implements workqueue.Queue.
+func (q *turns) Pop() (ref api.Ref) {
+	ns := q.order[0]
+	ref, q.lines[ns] = q.lines[ns][0], q.lines[ns][1:]
+	if q.order, q.n = q.order[1:], q.n-1; len(q.lines[ns]) > 0 {
+		q.order = append(q.order, ns)
+	} else {
+		delete(q.lines, ns)
+	}
+	return ref
+}
+
+// Len implements workqueue.Queue.
+func (q *turns) Len() int { return q.n }
+
+// Touch implements workqueue.Queue.
+func (q *turns) Touch(api.Ref) {}
 
 // add queues an object.
 func (k *work) add(ref api.Ref) { k.queue.Add(ref) }
