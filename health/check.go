@@ -117,7 +117,10 @@ type Target struct {
 	Values []Header
 	// Missing is true if there should be headers, but are none.
 	Missing bool
-	Cell    *Cell
+	// Tenant is whose the target is: a namespace, or several, with spaces between them. Its checks
+	// take their turns among those of others.
+	Tenant string
+	Cell   *Cell
 }
 
 // Header is one additional header of an HTTP check. Printing it does not show its value.

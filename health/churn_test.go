@@ -55,13 +55,17 @@ func (c *churn) mutate() string {
 	fresh.Interval = 5 * time.Second // part of the key
 	key := fresh.Key()
 	old := c.followed[key]
-	switch c.r.IntN(4) {
+	fresh.Tenant = fmt.Sprint(c.r.IntN(4))
+	switch n := c.r.IntN(5); n {
 	case 0: // it goes
 		delete(c.followed, key)
-	case 1: // other headers
+	case 1, 2: // other headers, or another tenant
 		if old != nil {
 			changed := *old
-			changed.Values = []Header{{"X", fmt.Sprint(c.r.Int())}}
+			if n == 1 {
+				changed.Values = []Header{{"X", fmt.Sprint(c.r.Int())}}
+			}
+			changed.Tenant = fresh.Tenant
 			c.followed[key] = &changed
 			return key
 		}
@@ -115,7 +119,7 @@ func (c *churn) consistent() {
 		}
 		if e.busy {
 			busy++
-		} else if e.place < 0 || c.queue[e.place] != e {
+		} else if e.place < 0 || e.line.queue[e.place] != e {
 			c.Errorf("%q is neither checked nor in the queue", key)
 		}
 		want := c.followed[key]
@@ -143,12 +147,19 @@ func (c *churn) consistent() {
 			fresh++
 		}
 	}
-	if math.Abs(c.rate-rate) > 1e-6 || c.fresh != fresh {
-		c.Errorf("rate %g, want %g; %d are fresh, want %d", c.rate, rate, c.fresh, fresh)
+	var all line
+	for _, l := range c.lines {
+		all.fresh, all.running, all.members = all.fresh+l.fresh, all.running+l.running, all.members+l.members
+		if l.members+l.running == 0 && !l.turns {
+			c.Errorf("tenant %q has no targets", l.tenant)
+		}
 	}
-	if c.running != busy || c.firsts != firsts || len(c.queue) != len(c.schedules)-busy {
-		c.Errorf("%d run, want %d; %d first checks, want %d; %d in the queue, want %d", c.running, busy, c.firsts, firsts,
-			len(c.queue), len(c.schedules)-busy)
+	if math.Abs(c.rate-rate) > 1e-6 || all.fresh != fresh {
+		c.Errorf("rate %g, want %g; %d are fresh, want %d", c.rate, rate, all.fresh, fresh)
+	}
+	if c.running != busy || all.running != busy || all.members != len(c.schedules) || c.firsts != firsts || c.queued() != len(c.schedules)-busy {
+		c.Errorf("%d run, of tenants %d, want %d; %d first checks, want %d; %d in the queues, want %d; %d members, want %d", c.running,
+			all.running, busy, c.firsts, firsts, c.queued(), len(c.schedules)-busy, all.members, len(c.schedules))
 	}
 	for cell, w := range c.gone {
 		if w != 0 && cell.Load() != w&^(1<<63) {
@@ -200,8 +211,8 @@ func TestFollowChurn(t *testing.T) {
 			}
 			c.mu.Unlock()
 			stop()
-			if c.running != 0 || len(c.queue) != len(c.followed) {
-				t.Errorf("at the end %d run, and %d are in the queue, want %d", c.running, len(c.queue), len(c.followed))
+			if c.running != 0 || c.queued() != len(c.followed) {
+				t.Errorf("at the end %d run, and %d are in the queue, want %d", c.running, c.queued(), len(c.followed))
 			}
 			c.consistent()
 			if _, ok := told.Load("changed"); !ok {

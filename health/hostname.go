@@ -28,7 +28,7 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 	held := 1 // connections reserved for this check
 	defer func() {
 		attempts.Wait() // they must end before others begin
-		c.less(held - 1)
+		c.less(t, held-1)
 	}()
 	defer cancel()
 	worst := Outcome{Reason: Forbidden}
@@ -58,7 +58,7 @@ func (c *connector) anyOf(ctx context.Context, t *Target, addrs []netip.Addr) Ou
 				continue
 			}
 			if begun-ended == held {
-				if !c.more() {
+				if !c.more(t) {
 					short = true
 					next.Reset(c.stagger) // or when one ends
 					continue

@@ -172,8 +172,8 @@ func TestHostnamesAndConcurrent(t *testing.T) {
 		for i := range maxAddresses {
 			addrs = append(addrs, fmt.Sprintf("127.0.0.%d", i+1))
 		}
-		const places = 5
-		p := NewProber(Options{Guard: loopback, Concurrent: places})
+		const places = 5 // half of all: one tenant's
+		p := NewProber(Options{Guard: loopback, Concurrent: 2 * places})
 		c := newConnector(loopback)
 		c.lookup = resolving(addrs...)
 		c.more, c.less = p.more, p.less
@@ -237,7 +237,7 @@ func TestHostnameWhileAllPlacesAreTaken(t *testing.T) {
 	c := newConnector(loopback)
 	c.lookup = resolving("127.0.0.1", "127.0.0.2")
 	var asked atomic.Int32
-	c.more = func() bool { asked.Add(1); return false } // others have all the places
+	c.more = func(*Target) bool { asked.Add(1); return false } // others have all the places
 	target := at(HTTP, port)
 	target.Address, target.Timeout = "lb.example.com", time.Second
 	if o := c.run(t.Context(), target); o.Reason.verdict() == failure {
@@ -254,7 +254,7 @@ func TestHostnameAsksForPlacesNowAndThen(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		asked := 0
-		c.more = func() bool {
+		c.more = func(*Target) bool {
 			if asked++; asked == 2000 {
 				t.Errorf("asked %d times in 5 seconds", asked)
 				cancel()

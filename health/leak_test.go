@@ -126,8 +126,8 @@ func TestRunEnds(t *testing.T) {
 	<-looking
 	<-looking
 	stop() // else the test never ends
-	if p.running != 0 || len(p.queue) != len(all)+1 {
-		t.Errorf("%d checks run, %d are in the queue", p.running, len(p.queue))
+	if p.running != 0 || p.queued() != len(all)+1 {
+		t.Errorf("%d checks run, %d are in the queue", p.running, p.queued())
 	}
 	for _, target := range all {
 		if w := target.Cell.Load(); w != 0 {

@@ -101,8 +101,8 @@ func TestPaceWhileUndecided(t *testing.T) {
 	now := time.Now()
 	begun := 0
 	for end := now.Add(hurry); now.Before(end); {
-		if wait := p.pace(now); wait > 0 {
-			now = now.Add(wait)
+		if !p.pace(now, false) {
+			now = now.Add(time.Second / paces / 2)
 			continue
 		}
 		begun++

@@ -20,12 +20,12 @@ type connector struct {
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	// more reports whether a check may have another connection beside its first; less returns
 	// connections.
-	more func() bool
-	less func(n int)
+	more func(*Target) bool
+	less func(_ *Target, n int)
 }
 
 func newConnector(guard Guard) *connector {
-	c := &connector{guard: guard, stagger: stagger, more: func() bool { return true }, less: func(int) {}}
+	c := &connector{guard: guard, stagger: stagger, more: func(*Target) bool { return true }, less: func(*Target, int) {}}
 	c.guard.hosts = newHostAddresses(guard.DenyHosts)
 	c.dialer.KeepAliveConfig.Enable = false
 	c.dialer.KeepAlive = -1

@@ -42,8 +42,7 @@ const (
 	leastInterval = time.Second
 	mostInterval  = 366 * 24 * time.Hour
 	jitter        = 0.1       // relative deviation from an interval
-	nothing       = time.Hour // between two looks at an empty queue
-	capacity      = 1 << 10   // of the queue, to begin with
+	nothing       = time.Hour // between two looks at empty queues
 )
 
 // Prober checks targets and writes the results into their cells. Any number of goroutines may call
@@ -55,16 +54,15 @@ type Prober struct {
 	hosts *hostAddresses // where no check may go
 	wake  chan struct{}  // one place: look at the queue
 
-	mu        sync.Mutex // guards what follows
-	schedules map[string]*schedule
-	queue     queue
-	running   int     // connections; every check has one
-	firsts    int     // targets without any result yet
-	rate      float64 // checks a second under the terms of all targets
-	// credit is how many checks may begin at once, at the time at.
-	credit float64
-	at     time.Time
-	fresh  int // schedules that are fresh
+	mu         sync.Mutex // guards what follows
+	schedules  map[string]*schedule
+	lines      map[string]*line // by tenant
+	waiting    heaped[*line]    // those that no check was due of
+	turns      []*line          // the others: those with checks due, in turns
+	running    int              // connections; every check has one
+	firsts     int              // targets without any result yet
+	rate       float64          // checks a second under the terms of all targets
+	all, first credit           // for all checks, and for the first of schedules
 }
 
 // schedule says when to check one target.
@@ -72,7 +70,8 @@ type schedule struct {
 	key    string
 	target *Target
 	due    time.Time
-	place  int       // in the queue; -1 outside of it
+	line   *line
+	place  int       // in the line's queue; -1 outside of it
 	busy   bool      // a check runs
 	gone   bool      // gone while busy: the end of the check removes it from the map
 	ended  bool      // a check has ended, of this prober or an earlier one
@@ -95,30 +94,39 @@ func NewProber(opts Options) *Prober {
 	c := newConnector(opts.Guard)
 	p := &Prober{
 		opts: opts, run: c.run, hosts: c.guard.hosts, wake: make(chan struct{}, 1),
-		schedules: make(map[string]*schedule), queue: make(queue, 0, capacity),
+		schedules: make(map[string]*schedule), lines: make(map[string]*line),
 	}
 	c.more, c.less = p.more, p.less
 	return p
 }
 
-// more reports whether a check may have one more connection than its first. The caller returns it
-// with less.
-func (p *Prober) more() bool {
+// more reports whether a check of t may have one more connection than its first. The caller returns
+// it with less.
+func (p *Prober) more(t *Target) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.running >= p.opts.Concurrent {
+	l := p.lineOf(t)
+	if !p.room(l) {
 		return false
 	}
 	p.running++
+	l.running++
 	return true
 }
 
-// less returns n connections.
-func (p *Prober) less(n int) {
+// less returns n connections of a check of t.
+func (p *Prober) less(t *Target, n int) {
 	p.mu.Lock()
-	p.running -= n
+	p.release(p.lineOf(t), n)
 	p.mu.Unlock()
 	p.ring()
+}
+
+// release returns n connections of a line.
+func (p *Prober) release(l *line, n int) {
+	p.running -= n
+	l.running -= n
+	p.arrange(l)
 }
 
 // Targets are what a Prober checks, by Target.Key.
@@ -163,9 +171,12 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 		p.enter(e, t, now)
 	case !e.gone && e.target == t:
 		return
-	case e.of(t): // with other headers, to be tried soon
+	case e.of(t): // with other headers, to be tried soon, or of another tenant
+		same := t.SameHeaders(e.target)
 		p.rate += t.rate() - e.target.rate()
-		e.target = t
+		if p.take(e, t); same {
+			break
+		}
 		if due := p.soon(e, now); e.busy || due.Before(e.due) {
 			e.due = due
 		}
@@ -175,18 +186,39 @@ func (p *Prober) put(key string, t *Target, now time.Time) {
 	}
 	switch {
 	case e.busy: // only one check of a target at a time
-		e.again = true
+		e.again = e.again || e.fresh
 	case e.place < 0:
-		heap.Push(&p.queue, e)
+		heap.Push(&e.line.queue, e)
 	default:
-		heap.Fix(&p.queue, e.place)
+		heap.Fix(&e.line.queue, e.place)
 	}
+	p.arrange(e.line)
+}
+
+// take makes t the target of the schedule, in the line of its tenant.
+func (p *Prober) take(e *schedule, t *Target) {
+	from, to := e.line, p.lineOf(t)
+	if e.target, e.line = t, to; from == to {
+		return
+	}
+	if to.members++; from == nil {
+		return
+	}
+	from.members--
+	if e.fresh {
+		from.fresh--
+		to.fresh++
+	}
+	if e.place >= 0 {
+		heap.Remove(&from.queue, e.place)
+	}
+	p.arrange(from)
 }
 
 // enter makes t the target of the schedule, and says when its first check is due.
 func (p *Prober) enter(e *schedule, t *Target, now time.Time) {
-	w := t.Cell.Load()
-	e.target, e.gone, e.ended, e.last, e.since = t, false, w.Checked(), time.Time{}, 0
+	p.take(e, t)
+	e.gone, e.ended, e.last, e.since = false, t.Cell.Load().Checked(), time.Time{}, 0
 	// Knowledge from before may be outdated: nothing is delayed.
 	e.due = p.soon(e, now)
 	p.rate += t.rate()
@@ -211,7 +243,7 @@ func (p *Prober) leave(e *schedule) {
 func (p *Prober) begun(e *schedule) {
 	if e.fresh {
 		e.fresh = false
-		p.fresh--
+		e.line.fresh--
 	}
 }
 
@@ -222,9 +254,16 @@ func (p *Prober) drop(key string) {
 		return
 	}
 	if p.leave(e); !e.busy {
-		delete(p.schedules, key)
-		heap.Remove(&p.queue, e.place)
+		heap.Remove(&e.line.queue, e.place)
+		p.end(e)
 	}
+}
+
+// end removes a schedule that is in no queue and has no running check.
+func (p *Prober) end(e *schedule) {
+	delete(p.schedules, e.key)
+	e.line.members--
+	p.arrange(e.line)
 }
 
 func (p *Prober) ring() {
@@ -294,36 +333,35 @@ func (p *Prober) begin(ctx context.Context, checks *sync.WaitGroup) time.Duratio
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	for len(p.queue) > 0 && p.running < p.opts.Concurrent {
-		e := p.queue[0]
-		if wait := e.due.Sub(now); wait > 0 {
+	for {
+		e, wait := p.next(now)
+		if e == nil {
 			return wait
 		}
-		if wait := p.pace(now); wait > 0 {
-			return wait
-		}
-		heap.Pop(&p.queue)
 		e.busy = true
 		p.begun(e)
 		p.running++
-		t := e.target
-		checks.Go(func() { p.check(ctx, e, t, now) })
+		e.line.running++
+		t, l := e.target, e.line
+		checks.Go(func() { p.check(ctx, e, t, l, now) })
 	}
-	return nothing // the end of a check rings
 }
 
 // Overdue returns how late the check that has waited longest is, 0 for none.
-func (p *Prober) Overdue() time.Duration {
+func (p *Prober) Overdue() (late time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.queue) == 0 {
-		return 0
+	now := time.Now()
+	for _, l := range p.lines {
+		if len(l.queue) > 0 {
+			late = max(late, now.Sub(l.queue[0].due))
+		}
 	}
-	return max(0, time.Since(p.queue[0].due))
+	return late
 }
 
-// check runs one check of a schedule's target, and schedules the next.
-func (p *Prober) check(ctx context.Context, e *schedule, t *Target, began time.Time) {
+// check runs one check of a schedule's target in a line, and schedules the next.
+func (p *Prober) check(ctx context.Context, e *schedule, t *Target, l *line, began time.Time) {
 	o := p.run(ctx, t)
 	took := time.Since(began)
 	if o.Reason == Timeout && took > t.timeout()+starved {
@@ -338,10 +376,10 @@ func (p *Prober) check(ctx context.Context, e *schedule, t *Target, began time.T
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running--
+	p.release(l, 1)
 	e.busy = false
 	if e.gone {
-		delete(p.schedules, e.key)
+		p.end(e)
 		p.ring()
 		return
 	}
@@ -360,8 +398,8 @@ func (p *Prober) check(ctx context.Context, e *schedule, t *Target, began time.T
 	} else {
 		e.due = began.Add(e.target.delay(e.target.Cell.Load(), 2*rand.Float64()-1))
 	}
-	heap.Push(&p.queue, e)
-	if e.place == 0 || p.running == p.opts.Concurrent-1 {
+	heap.Push(&e.line.queue, e)
+	if p.arrange(e.line); e.line.place == 0 || len(p.turns) > 0 {
 		p.ring()
 	}
 }

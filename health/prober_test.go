@@ -61,6 +61,14 @@ func running(t *testing.T, p *Prober) (stop func()) {
 	return stop
 }
 
+// queued returns how many schedules are in queues.
+func (p *Prober) queued() (n int) {
+	for _, l := range p.lines {
+		n += len(l.queue)
+	}
+	return n
+}
+
 // says makes checks of an address end with r from now on.
 func (b *bench) says(address string, r Reason) {
 	b.mu.Lock()
@@ -266,7 +274,7 @@ func TestStarvedTimeoutIsNoEvidence(t *testing.T) {
 // TestConcurrentIsBounded: checks beyond the bound wait, and all get their turn.
 func TestConcurrentIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, Options{Concurrent: 10})
+		b := newBench(t, Options{Concurrent: 20}) // of which one tenant has half
 		b.take = 2 * time.Second
 		b.Follow(targets(many(55, time.Hour)...), nil)
 		time.Sleep(9 * time.Second)

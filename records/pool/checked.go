@@ -203,7 +203,8 @@ func (b *Builder) target(h *api.HealthCheck, of *api.Meta, address, host string,
 		Check: health.Check{
 			Address: address, Protocol: protocols[h.Protocol], Port: h.Port, Path: h.Path, Host: endpoint.TrimDot(host), Insecure: h.AllowInsecureCertificate,
 		},
-		Terms: termsOf(h, b.codes(h)),
+		Terms:  termsOf(h, b.codes(h)),
+		Tenant: strings.TrimPrefix(of.Realm()+"/"+of.Namespace(), "/"),
 	}
 	switch t.Protocol {
 	case health.GRPC:

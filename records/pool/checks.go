@@ -2,6 +2,8 @@ package pool
 
 import (
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -113,14 +115,28 @@ func (e *CheckEdit) Watch(t *health.Target, was func() *health.Target) *health.C
 		e.touch(w)
 	}
 	w = e.own(w)
-	if !t.SameHeaders(w.target) {
-		t.Cell = w.target.Cell
+	if tenants := withTenant(w.target.Tenant, t.Tenant); !t.SameHeaders(w.target) || tenants != w.target.Tenant {
+		t.Cell, t.Tenant = w.target.Cell, tenants
 		w.target = t
 		e.touch(w)
 	}
 	w.users.add(e.user)
 	e.Used = append(e.Used, w.key)
 	return w.target.Cell
+}
+
+// maxTenants bounds the namespaces whose names a target keeps.
+const maxTenants = 16
+
+// withTenant adds a namespace to those of a target. A target that several namespaces have takes turns of its own: none of them can
+// delay it with its other targets. A namespace that no longer has it stays: it costs nothing.
+func withTenant(all, one string) string {
+	list := strings.Fields(all)
+	at, found := slices.BinarySearch(list, one)
+	if all == one || found || len(list) == maxTenants {
+		return all
+	}
+	return strings.Join(slices.Insert(list, at, one), " ")
 }
 
 // touch stores w, as different from the version before.
