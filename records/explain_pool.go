@@ -53,6 +53,8 @@ type AddressState struct {
 	Word string `json:"word,omitempty"`
 	// Beside are weaker words about its Gateway.
 	Beside []string `json:"beside,omitempty"`
+	// Objects are those that publish it, the oldest first, where objects that have no members share a host (rule 5.6).
+	Objects []status.Object `json:"objects,omitempty"`
 	// Annotation is the Gateway's annotation that it comes from.
 	Annotation string `json:"annotation,omitempty"`
 	// Checks are its checks.
@@ -87,16 +89,18 @@ func (c *CheckState) Key() string {
 	return c.of.Key()
 }
 
-// explainer has, for one owner's members, the targets of cells, and the annotations that addresses come from (rule 9.6).
+// explainer has, for one owner's host, the targets of cells, the annotations that addresses come from (rule 9.6), and the objects, where
+// several unite their addresses (rule 5.6).
 type explainer struct {
 	snapshot    *Snapshot
 	targets     map[*health.Cell]*health.Target
 	annotations map[string]string
+	objects     map[string][]status.Object
 }
 
 // explainer returns that of the contender's group of names.
 func (s *Snapshot) explainer(c *endpoint.Contender) explainer {
-	x := explainer{s, make(map[*health.Cell]*health.Target), make(map[string]string)}
+	x := explainer{s, make(map[*health.Cell]*health.Target), make(map[string]string), nil}
 	g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 	if !ok {
 		return x
@@ -113,7 +117,25 @@ func (s *Snapshot) explainer(c *endpoint.Contender) explainer {
 			}
 		}
 	}
+	if sharing := uniting(g, c.Host); len(sharing) > 1 {
+		x.objects = make(map[string][]status.Object)
+		for _, c := range sharing {
+			for address := range c.Targets.All() {
+				x.objects[address] = append(x.objects[address], status.OwnerOf(c))
+			}
+		}
+	}
 	return x
+}
+
+// uniting returns the contenders of a host without members, the oldest first, that are served.
+func uniting(g *status.NameGroup, host string) (all []*endpoint.Contender) {
+	for _, c := range g.Contenders {
+		if c.Host == host && c.Targets != nil && !c.Pools() && !g.Loses(c) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // choiceOf describes one draw among the members of p.
@@ -165,7 +187,7 @@ func dataOf(rr dns.RR) string {
 
 // address describes what is known of one address.
 func (x *explainer) address(address string, cells pool.Cells, class pool.Class, answered bool) AddressState {
-	a := AddressState{Address: address, Class: class.Shown(cells.Unchecked()), Answered: answered, Annotation: x.annotations[address]}
+	a := AddressState{Address: address, Class: class.Shown(cells.Unchecked()), Answered: answered, Objects: x.objects[address], Annotation: x.annotations[address]}
 	a.say(cells.Gateway.Load())
 	for _, cell := range cells.Checks() {
 		w := cell.Load()

@@ -47,10 +47,17 @@ type contender struct {
 
 func (c *contender) addresses() bool { return slices.ContainsFunc(c.of, (*wish).steered) }
 
-// shares reports whether two contenders are served together (rule 5.6).
-func (c *contender) shares(o *contender) bool {
+// shares reports whether two contenders, of all of a name, are served together (rule 5.6).
+func (c *contender) shares(o *contender, all []*contender) bool {
 	a, b := c.oldest, o.oldest
-	return !c.static && !o.static && a.Kind == b.Kind && a.pools == b.pools && (a.pools || a.Name == b.Name && a.Cluster != b.Cluster)
+	hasAddress := func(w *wish) bool { // in some cluster
+		return slices.ContainsFunc(all, func(c *contender) bool {
+			is := c.oldest
+			return !c.static && is.Kind == w.Kind && is.Name == w.Name && is.namespace() == w.namespace() && is.rtype == "A"
+		})
+	}
+	return !c.static && !o.static && a.Kind == b.Kind && a.pools == b.pools &&
+		(a.pools || a.Name == b.Name && a.Cluster != b.Cluster || hasAddress(a) && hasAddress(b))
 }
 
 // rank is 0 for whom the registry names, 1 for others of its namespace, who follow it, and 2 for all others (rule 5.4).
@@ -149,7 +156,7 @@ func owners(wishes []*wish, line wish, kept bool, wildcard holding) (served map[
 	put := func(w *wish) { served[w.rtype] = append(served[w.rtype], w.data) }
 	var owner *contender
 	for _, c := range contenders {
-		if c.oldest.namespace() != namespace || !c.addresses() || barred(c.oldest) || owner != nil && !c.shares(owner) {
+		if c.oldest.namespace() != namespace || !c.addresses() || barred(c.oldest) || owner != nil && !c.shares(owner, contenders) {
 			continue
 		}
 		if owner == nil {

@@ -108,9 +108,11 @@ var exceptions = []exception{
 		return s.way != apart && strings.HasSuffix(a.name, " victim/app of another cluster") && kindOf(v.name) == kindOf(a.name) &&
 			v.pools == a.pools
 	}, false},
-	{"5.6: weightedGeo objects of one namespace pool their members", func(v *victim, s *situation, a *attempt) bool {
-		return s.way != apart && strings.HasSuffix(a.name, " victim/other of another cluster") && kindOf(v.name) == kindOf(a.name) && v.pools &&
-			a.pools
+	{"5.6: weightedGeo objects of one namespace pool their members, and simple ones unite their addresses", func(v *victim, s *situation,
+		a *attempt,
+	) bool {
+		return s.way != apart && strings.HasSuffix(a.name, " victim/other of another cluster") && kindOf(v.name) == kindOf(a.name) &&
+			v.pools == a.pools && !strings.HasSuffix(v.name, " hostname")
 	}, false},
 	{"5.3: the Records of one namespace are one owner, whichever cluster they are in", func(v *victim, s *situation, a *attempt) bool {
 		return s.way != apart && strings.HasPrefix(a.name, "Record A victim/") && (v.name == "Record" || kindOf(v.name) == "Zone")

@@ -2,6 +2,7 @@ package records
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/miekg/dns"
 
@@ -20,7 +21,7 @@ type Tree struct {
 	TTL uint32 `json:"ttl,omitempty"`
 	// TTL6 is that of IPv6 addresses, if it differs.
 	TTL6 uint32 `json:"ttl6,omitempty"`
-	// Check is the health check of Addrs.
+	// Check is the health check of Addrs; those of objects that differ, one after the other.
 	Check string `json:"check,omitempty"`
 	// Addrs are the addresses of a host without members.
 	Addrs []AddressState `json:"addrs,omitempty"`
@@ -97,7 +98,7 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 	switch data := n.Steered.Data.(type) {
 	case *pool.Set:
 		t.Attributes = data.Attributes.Texts()
-		t.Check = pool.CheckText(n.Steered.Owner.Check())
+		t.Check = s.checkText(n.Steered.Owner)
 		for i, rr := range data.RRs {
 			if i == 0 {
 				t.TTL = rr.Header().Ttl
@@ -111,6 +112,21 @@ func (s *Snapshot) Tree(host string) (t *Tree, ok bool) {
 		t.Attributes, t.Groups, t.TTL = data.Pool.Attributes.Texts(), x.groups(data), data.TTL()
 	}
 	return t, true
+}
+
+// checkText returns the health checks of an owner without members, and of the objects that share its host.
+func (s *Snapshot) checkText(by *endpoint.Contender) string {
+	g, ok := s.NameGroups.Get(endpoint.GroupKey(by.Host))
+	if !ok {
+		return pool.CheckText(by.Check())
+	}
+	var all []string
+	for _, c := range uniting(g, by.Host) {
+		if text := pool.CheckText(c.Check()); text != "" && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // delegationSigners returns the DS records at the origin of z, which the zone above holds and answers with; none for other names.

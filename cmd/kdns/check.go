@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,7 +33,8 @@ solve, such as geo codes without a database, and, without -f, lines that match n
 With --live, check compares the zone's NS, glue and DS records at its parent with what is served here, and
 asks each of its name servers. That works with a server (--server) too.
 
-The exit code is 1 if anything is found.`,
+Notes list hosts that several objects of one namespace have together. The exit code is 1 if there is an error or a
+warning.`,
 		Example: `  kdns check -f manifests/ --corefile Corefile
   kdns check --live k.example.com --server http://localhost:8090`,
 		Args: cobra.NoArgs,
@@ -44,7 +44,8 @@ The exit code is 1 if anything is found.`,
 				if found == nil {
 					return nil, err
 				}
-				return &outcome{found, func() string { return findingsText(found) }, len(found) > 0}, err
+				wrong := slices.ContainsFunc(found, func(f inspect.Finding) bool { return f.Severity != inspect.SeverityNote })
+				return &outcome{found, func() string { return findingsText(found) }, wrong}, err
 			})
 		},
 	}
@@ -131,7 +132,7 @@ func (w *world) findings(corefile bool, p *progress) []inspect.Finding {
 	p.begin("checking")
 	view := w.view()
 	found = append(found, view.Check(with)...)
-	slices.SortStableFunc(found, func(a, b inspect.Finding) int { return cmp.Compare(a.Severity, b.Severity) })
+	slices.SortStableFunc(found, func(a, b inspect.Finding) int { return a.Severity.Compare(b.Severity) })
 	return found
 }
 
@@ -180,7 +181,7 @@ func findingsText(found []inspect.Finding) string {
 		return "nothing is wrong\n"
 	}
 	var b strings.Builder
-	errs := 0
+	counts := make(map[inspect.Severity]int)
 	for _, f := range found {
 		where := f.File
 		if f.Object != nil {
@@ -192,16 +193,18 @@ func findingsText(found []inspect.Finding) string {
 		if where += f.Name; where != "" {
 			where += ": "
 		}
-		if f.Severity == inspect.SeverityError {
-			errs++
-		}
+		counts[f.Severity]++
 		text := f.Text
 		if reason := "(" + f.Reason + ")"; !strings.Contains(text, reason) { // the text of a condition includes its reason
 			text += " " + reason
 		}
 		fmt.Fprintf(&b, "%s: %s%s\n", f.Severity, where, text)
 	}
-	warnings := len(found) - errs
-	fmt.Fprintf(&b, "%d %s, %d %s\n", errs, inspect.Plural(errs, "error"), warnings, inspect.Plural(warnings, "warning"))
+	errs, warnings, notes := counts[inspect.SeverityError], counts[inspect.SeverityWarning], counts[inspect.SeverityNote]
+	fmt.Fprintf(&b, "%d %s, %d %s", errs, inspect.Plural(errs, "error"), warnings, inspect.Plural(warnings, "warning"))
+	if notes > 0 {
+		fmt.Fprintf(&b, ", %d %s", notes, inspect.Plural(notes, "note"))
+	}
+	b.WriteByte('\n')
 	return b.String()
 }

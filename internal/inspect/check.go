@@ -28,11 +28,18 @@ type Finding struct {
 // Severity says how bad a Finding is.
 type Severity string
 
-// The severities: not served, and served differently than expected.
+// The severities: not served, served differently than expected, and worth knowing.
 const (
 	SeverityError   Severity = "error"
 	SeverityWarning Severity = "warning"
+	SeverityNote    Severity = "note"
 )
+
+// Compare orders severities, the worst first.
+func (s Severity) Compare(o Severity) int {
+	order := []Severity{SeverityError, SeverityWarning, SeverityNote}
+	return slices.Index(order, s) - slices.Index(order, o)
+}
 
 // The reasons of findings beyond those in objects' statuses.
 const (
@@ -51,6 +58,7 @@ const (
 	ReasonNotChecked     = "NotChecked"     // there is a health check, and it never begins
 	ReasonUnread         = "Unread"         // a file, or an object in it, cannot be read
 	ReasonLeftOut        = "LeftOut"        // a part of a file does not count
+	ReasonUnited         = "United"         // several objects have the addresses of a host (rule 5.6)
 	ReasonCorefile       = "Corefile"       // the server does not start, or a line causes a warning or matches nothing
 )
 
@@ -78,7 +86,7 @@ func (v *View) Check(with Setup) []Finding {
 	c.unlabelled()
 	c.unlocated()
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(objectOf(&a), objectOf(&b)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(a.Severity.Compare(b.Severity), cmp.Compare(objectOf(&a), objectOf(&b)), cmp.Compare(a.Name, b.Name))
 	})
 	return c.found
 }
@@ -204,6 +212,8 @@ func (c *checker) name(n *records.NameState, told map[records.Object]bool) {
 		c.priorities(t)
 	} else if len(t.Addrs) == 1 && !isAddress(t.Addrs[0].Address) {
 		c.alias(n)
+	} else {
+		c.united(t)
 	}
 	if len(t.Groups) > 1 {
 		c.geography(t)

@@ -114,6 +114,20 @@ func defaultOfSharer(t *records.Tree, s *records.Sharer) string {
 	return ""
 }
 
+// united notes that several objects have the addresses of a host without members (rule 5.6).
+func (c *checker) united(t *records.Tree) {
+	var objects []string
+	for _, a := range t.Addrs {
+		for _, o := range a.Objects {
+			objects = withOnce(objects, ObjectText(records.Object{Kind: o.Kind, Name: o.Name})) // one object in several clusters
+		}
+	}
+	if len(objects) > 1 {
+		c.add(SeverityNote, ReasonUnited, t.Owner, t.Name, "it is answered with the addresses of %s of one namespace: %s",
+			counted(len(objects), "object"), someOf(objects))
+	}
+}
+
 // health looks at what is known of a name's addresses without checks, and whether checks may begin.
 func (c *checker) health(t *records.Tree) {
 	if a := t.Addresses; a.Drained > 0 && a.Drained == a.Of() {

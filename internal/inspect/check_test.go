@@ -55,6 +55,14 @@ func TestCheckObjects(t *testing.T) {
 	}
 }
 
+// TestCheckUnited: a host that has the addresses of several objects is a note; of one object in several clusters, or of members, it is none.
+func TestCheckUnited(t *testing.T) {
+	v := world(t, "gateway n/a host=app.example.com,mine.example.com addr=192.0.2.1\npolicy n/a\n"+
+		"gateway n/b host=app.example.com addr=192.0.2.2,192.0.2.1\npolicy n/b", hosts("c pool.example.com 192.0.2.3 weight=1", "d pool.example.com 192.0.2.4 weight=1"),
+		"cluster b\ngateway n/a host=app.example.com,mine.example.com addr=192.0.2.5\npolicy n/a")
+	expectFindings(t, "", v.Check(Setup{}), "note United of a app.example.com ... the addresses of 2 objects of one namespace: DNSPolicy n/a, DNSPolicy n/b")
+}
+
 // TestCheckUnlabelled: DNSRecords of a zone served here that lack the label with it are one finding; others are for other servers.
 func TestCheckUnlabelled(t *testing.T) {
 	v := world(t, "dnsrecord n/a root=a.example.com\n    a.example.com A 192.0.2.1", "dnsrecord n/b root=b.example.com provider=aws",

@@ -235,6 +235,9 @@ func (t *textWriter) address(a *records.AddressState) {
 	if word != "" {
 		word = " (" + word + ")"
 	}
+	if len(a.Objects) > 0 {
+		use += ", of " + ObjectsText(a.Objects)
+	}
 	if a.Annotation != "" {
 		use += ", from annotation " + a.Annotation
 	}

@@ -99,6 +99,18 @@ func (c *Contender) Owns(what string, m *api.Meta) string {
 // Vacant reports whether the contender is a vacancy: it keeps the host for the namespace of a deleted owner (rule 5.4).
 func (c *Contender) Vacant() bool { return c.Static && c.Registered }
 
+// Alias reports whether the contender is answered with a hostname: it has no members, and no addresses (rules 1.7 and 2.2).
+func (c *Contender) Alias() bool {
+	if c.Pools() || c.Static || c.Empty() {
+		return false
+	}
+	if c.Own != nil {
+		return !slices.ContainsFunc(c.Own, func(e *Endpoint) bool { return e.Type != dns.TypeCNAME })
+	}
+	addresses, _ := c.LeadsTo()
+	return !addresses
+}
+
 // LeadsTo reports whether the contender's targets include addresses, and hostnames.
 func (c *Contender) LeadsTo() (addresses, hostnames bool) {
 	if c.Targets == nil {

@@ -68,7 +68,7 @@ func (g *Group) Loss(c *endpoint.Contender) (l Loss, ok bool) {
 func Resolve(contenders []*endpoint.Contender, barred map[*endpoint.Contender]*Claim) (won []*endpoint.Contender, lost []Loss) {
 	won = make([]*endpoint.Contender, 0, len(contenders))
 	for _, on := range ByHost(contenders) {
-		first, sharing := on[0], 0
+		first, sharing, aliases := on[0], 0, aliasesOf(on)
 		var owner *endpoint.Contender
 		for _, c := range on {
 			switch own := c.By.SameNamespace(first.By); {
@@ -82,7 +82,7 @@ func Resolve(contenders []*endpoint.Contender, barred map[*endpoint.Contender]*C
 			case !own:
 				lost = append(lost, Loss{Contender: c, Owner: first})
 				continue
-			case !share(owner, c):
+			case !share(owner, c, aliases):
 				lost = append(lost, Loss{Contender: c, Owner: owner})
 				continue
 			case sharing == maxSharing:
@@ -98,20 +98,46 @@ func Resolve(contenders []*endpoint.Contender, barred map[*endpoint.Contender]*C
 	return won, lost
 }
 
-// share reports whether two contenders on one host may be served together. Both consent if they have the same namespace, for weightedGeo,
-// or the same namespace and name in another cluster, for either strategy, if the clusters pool that namespace (rule 5.6).
-func share(a, b *endpoint.Contender) bool {
+// share reports whether a host's owner and another contender there may be served together. Both consent if they have one kind, namespace and
+// strategy: members pool, and addresses unite. An object that is a hostname, one of aliases, shares only with itself in other clusters, if
+// these pool its namespace (rule 5.6). Addresses that only the guard keeps do not stand beside those of another object (rule 8.5).
+func share(owner, c *endpoint.Contender, aliases map[object]bool) bool {
+	same := owner.By.Name == c.By.Name && owner.By.Cluster != c.By.Cluster
+	unite := same || !aliases[objectOf(owner)] && !aliases[objectOf(c)] && (owner.Missing() || !c.Missing())
 	switch {
-	case a.Kind != b.Kind || a.Static || a.Kind == api.KindRecord:
+	case owner.Kind != c.Kind || owner.Static || owner.Kind == api.KindRecord || !owner.By.SameNamespace(c.By):
 		return false
-	case !a.By.SameNamespace(b.By):
-		return false
-	case a.Registered || b.Registered: // unknown whether it pools
-		return a.Pools() || b.Pools() || a.By.Name == b.By.Name && a.By.Cluster != b.By.Cluster
-	case a.Pools() != b.Pools():
-		return false
+	case owner.Registered || c.Registered: // unknown whether it pools
+		return owner.Pools() || c.Pools() || unite
 	}
-	return a.Pools() || a.By.Name == b.By.Name && a.By.Cluster != b.By.Cluster
+	return owner.Pools() == c.Pools() && (owner.Pools() || unite)
+}
+
+// object is what counts as one object, in one cluster or several.
+type object struct {
+	kind        api.Kind
+	realm, name string
+}
+
+func objectOf(c *endpoint.Contender) object { return object{c.Kind, c.By.Realm(), c.By.Name} }
+
+// aliasesOf returns the simple objects among one host's contenders that are a hostname: they have no address in any cluster (rule 1.7).
+func aliasesOf(on []*endpoint.Contender) (aliases map[object]bool) {
+	if len(on) == 1 || !slices.ContainsFunc(on, (*endpoint.Contender).Alias) {
+		return nil // almost always
+	}
+	aliases = make(map[object]bool)
+	for _, c := range on {
+		if c.Alias() {
+			aliases[objectOf(c)] = true
+		}
+	}
+	for _, c := range on {
+		if !c.Alias() && !c.Empty() {
+			delete(aliases, objectOf(c))
+		}
+	}
+	return aliases
 }
 
 // ByHost groups contenders by host, in the order of each host's first; it keeps their order within a host.

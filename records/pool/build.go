@@ -142,7 +142,7 @@ func (b *Builder) host(on []*endpoint.Contender, apart bool) {
 	case len(usable) == 0:
 		b.Names[on[0].Host] = Steered{Owner: on[0]}
 	case !on[0].Pools():
-		b.simple(on[0].Host, usable)
+		b.simple(on, usable)
 	default:
 		if apart {
 			for _, c := range usable {
@@ -199,14 +199,15 @@ func (b *Builder) noteChoiceless(c *endpoint.Contender, x api.Attribute, a *api.
 		endpoint.TrimDot(c.Host), x, a.Text(x), choice)
 }
 
-// simple puts the addresses, or the first hostname, of contenders without a choice at their host (rules 1.7 and 2.2).
-func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
+// simple puts the addresses, or the first hostname, of a host's contenders without a choice there (rules 1.7, 2.2 and 5.6). usable are those
+// that are not empty.
+func (b *Builder) simple(on, usable []*endpoint.Contender) {
 	var v4, v6 addressList
 	var hostnames []owned
-	b.noteAttributes(contenders)
-	owner := contenders[0]
-	b.noteWithoutChoice(contenders)
-	contenders, away := b.standing(contenders)
+	host := on[0].Host
+	b.noteAttributes(on)
+	b.noteWithoutChoice(on)
+	contenders, away := b.standing(usable)
 	for _, c := range away {
 		b.watchAway(c)
 	}
@@ -231,7 +232,7 @@ func (b *Builder) simple(host string, contenders []*endpoint.Contender) {
 			list.add(b, c, word, b.fitting(list, c, e))
 		}
 	}
-	set, why, served := &Set{V4: len(v4.list), Attributes: owner.Attributes.Host()}, endpoint.OneCNAME, ""
+	set, why, served := &Set{V4: len(v4.list), Attributes: on[0].Attributes.Host()}, endpoint.OneCNAME, ""
 	if len(v4.list)+len(v6.list) > 0 {
 		set.RRs = append(rdata.Addresses(host, v4.ttl, v4.list), rdata.Addresses(host, v6.ttl, v6.list)...)
 		if v4.said || v6.said {
