@@ -142,7 +142,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 				before = c.old.Served[j]
 			}
 		}
-		p.Published = s.Opt.Published[origin]
+		p.Published = s.Opt.Published[origin].Newer(s.In.Former[origin])
 		c.zones[i] = e.Finish(before, p, now)
 	}
 	s.Served = c.zones

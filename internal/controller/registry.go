@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,9 @@ type Kept struct {
 	Idle    bool
 	Owners  tree.Map[api.Owner] // by api.Objects.Acquired's keys
 	Serials tree.Map[api.Kept]  // by origin
+	// Former are the highest serials under other Leases, by origin, as of the first list, or the moment when this replica began to
+	// write. It is immutable. So two deployments in one namespace do not drive one another up.
+	Former map[string]api.Kept
 	// OwnersChanged and SerialsChanged list the keys that differ from the Kept before, each once.
 	OwnersChanged, SerialsChanged []string
 }
@@ -64,6 +68,8 @@ type Keeps interface {
 type registry struct {
 	w    *Writer
 	maps typedcorev1.ConfigMapInterface
+	// everywhere are those of all namespaces, which this server may be unable to read.
+	everywhere typedcorev1.ConfigMapInterface
 
 	mu         sync.Mutex // guards what follows
 	owners     shelf[api.Owner]
@@ -73,6 +79,9 @@ type registry struct {
 	away       bool // it was delivered because no API server answered
 	listed     bool
 	keeps      Keeps
+	// others are the serials in ConfigMaps of other Leases, by namespace/name; former is Kept.Former.
+	others map[string]map[string]api.Kept
+	former map[string]api.Kept
 
 	// refused has the ConfigMaps that could not be made the last time, as they stood then. The watch
 	// reports them if they have the label. Only the goroutine that writes uses it, and waiting.
@@ -99,8 +108,8 @@ func newRegistry(w *Writer, config *rest.Config) (*registry, error) {
 		return nil, err
 	}
 	return &registry{
-		w: w, maps: client.ConfigMaps(w.opts.Namespace),
-		refused: make(map[string]bool), waiting: make(map[string]time.Duration),
+		w: w, maps: client.ConfigMaps(w.opts.Namespace), everywhere: client.ConfigMaps(metav1.NamespaceAll),
+		others: make(map[string]map[string]api.Kept), refused: make(map[string]bool), waiting: make(map[string]time.Duration),
 		owners: shelf[api.Owner]{
 			field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner,
 			same: sameOwner, volumes: make(map[string]*volume[api.Owner]),
@@ -158,6 +167,10 @@ func (k *registry) take(m *corev1.ConfigMap) {
 func (k *registry) put(m *corev1.ConfigMap, listed bool) (owners, serials []string) {
 	fault := ""
 	switch {
+	case m.Labels[labelLease] != k.w.opts.Lease:
+		v, _ := k.serials.parse(m.Data[fieldSerials])
+		k.others[m.Namespace+"/"+m.Name] = v.values
+		return k.drop(m.Name)
 	case isOf(&k.owners, m.Name):
 		owners, fault = k.owners.take(m, listed)
 	case isOf(&k.serials, m.Name):
@@ -183,8 +196,38 @@ func (k *registry) deliver(owners, serials []string) {
 	k.generation++
 	k.w.opts.Kept(Kept{
 		Generation: k.generation, Known: k.listed, Away: k.away, Idle: k.w.lease.wasIdle(), Owners: k.owners.values, Serials: k.serials.values,
+		Former: k.former,
 		OwnersChanged: owners, SerialsChanged: serials,
 	})
+}
+
+// resume renews Kept.Former, and returns the origins with a serial there. k is locked.
+func (k *registry) resume() []string {
+	former := make(map[string]api.Kept)
+	for name, serials := range k.others {
+		for origin, kept := range serials {
+			if _, known := former[origin]; !known || former[origin].Newer(kept) != former[origin] {
+				former[origin] = kept
+			}
+		}
+		if len(serials) > 0 {
+			k.w.told.info("ConfigMap %s has serials of another Lease; zones go on above them", name)
+		}
+	}
+	k.former = former
+	return slices.Sorted(maps.Keys(former))
+}
+
+// lead begins to write.
+func (k *registry) lead() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.began, k.waiting, k.lacking = k.w.now(), make(map[string]time.Duration), nil
+	if before := k.former; k.listed {
+		if origins := k.resume(); !maps.Equal(before, k.former) {
+			k.deliver(nil, origins)
+		}
+	}
 }
 
 // want takes in what to keep.
@@ -193,13 +236,6 @@ func (k *registry) want(keeps Keeps) {
 	k.keeps = keeps
 	k.mu.Unlock()
 	k.queue()
-}
-
-// begin begins a term of this replica.
-func (k *registry) begin(now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.began, k.waiting, k.lacking = now, make(map[string]time.Duration), nil
 }
 
 // queue has the registry written soon: changes are gathered for a while. After a failure the work

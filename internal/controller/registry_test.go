@@ -71,7 +71,10 @@ func lines(name, version, owner string) *corev1.ConfigMap {
 		kept := api.Kept{Hash: strings.Repeat("0", 32), Serial: 2026112201}
 		data = map[string]string{fieldSerials: serialLine("there.example.com.", kept) + "\n"}
 	}
-	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "u", ResourceVersion: version}, Data: data}
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: "u", ResourceVersion: version, Labels: map[string]string{labelLease: "lease"}},
+		Data:       data,
+	}
 }
 
 // keeping returns a registry that has read one ConfigMap, and what there is to keep: nothing of its own.
@@ -223,6 +226,60 @@ func TestKeptAfterRestore(t *testing.T) {
 	}
 	if got := w.registry.owners.volumes[ownersMap].version; got != "400" {
 		t.Errorf("the next write is sent for version %s, and the server has 400: a conflict for ever", got)
+	}
+}
+
+// former returns a ConfigMap with a serial under another Lease.
+func former(namespace, name string, serial uint32) corev1.ConfigMap {
+	return corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{labelLease: "former"}},
+		Data:       map[string]string{fieldSerials: serialLine("there.example.com.", api.Kept{Hash: "h", Serial: serial}) + "\n"},
+	}
+}
+
+// TestSerialsOfFormerLeases: serials go on above those under other Leases, in this namespace and in others that can be read, as of the
+// first list and of the moment when this replica begins to write (rule 6.7, bug A5). Whoever may write ConfigMaps in another namespace
+// cannot move them far.
+func TestSerialsOfFormerLeases(t *testing.T) {
+	elsewhere := corev1.ConfigMapList{Items: []corev1.ConfigMap{former("old", "former-serials", 2000010150)}}
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		if req.URL.Path != "/api/v1/configmaps" || req.URL.Query().Get("labelSelector") != labelLease {
+			t.Errorf("%s is asked for", req.URL)
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(rw).Encode(elsewhere)
+	}))
+	defer srv.Close()
+	for _, c := range []struct{ here, there, want uint32 }{
+		{0, 0, 0}, {2000010120, 0, 2000010120}, {0, 2000010150, 2000010150}, {2000010120, 2000010150, 2000010150},
+		{2000010120, 2100010100, 2000010120}, {2100010100, 0, 2100010100},
+	} {
+		var kept Kept
+		w, _ := unreachable(t, func(o *Options) {
+			o.Keep, o.Config, o.Kept = true, &rest.Config{Host: srv.URL}, func(k Kept) { kept = k }
+		})
+		w.now = func() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
+		list := []any{lines(serialsMap, "1", "")}
+		if here := former("ns", "former-serials", c.here); c.here > 0 {
+			list = append(list, &here)
+		}
+		if elsewhere.Items = nil; c.there > 0 {
+			elsewhere.Items = append(elsewhere.Items, former("old", "former-serials", c.there))
+		}
+		store := (*registryStore)(w.registry)
+		_ = store.Replace(list, "1")
+		if got := kept.Former["there.example.com."].Serial; got != c.want || kept.Serials.Len() != 1 {
+			t.Errorf("%+v: serials above %d, %d kept", c, got, kept.Serials.Len())
+		}
+		next := former("ns", "former-serials", 2100010101)
+		_ = store.Update(&next)
+		if got := kept.Former["there.example.com."].Serial; got != c.want {
+			t.Errorf("%+v: serials above %d at once", c, got)
+		}
+		w.registry.lead()
+		if got := kept.Former["there.example.com."].Serial; got != 2100010101 {
+			t.Errorf("%+v: the writer begins above %d", c, got)
+		}
 	}
 }
 

@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,13 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 )
 
 // listWatch returns the reflector's list and watch.
 func (k *registry) listWatch() *cache.ListWatch {
 	labelled := func(o metav1.ListOptions) metav1.ListOptions {
-		o.LabelSelector = labelLease + "=" + k.w.opts.Lease
+		o.LabelSelector = labelLease // those of other Leases have serials, too
 		return o
 	}
 	list := func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -74,10 +77,35 @@ func (s *registryStore) Delete(obj any) error {
 	k := (*registry)(s)
 	if m, ok := obj.(*corev1.ConfigMap); ok {
 		k.mu.Lock()
+		delete(k.others, m.Namespace+"/"+m.Name)
 		k.deliver(k.drop(m.Name))
 		k.mu.Unlock()
 	}
 	return nil
+}
+
+// elsewhere returns the ConfigMaps of other namespaces that this server may read: a Lease may have been in one of them.
+func (k *registry) elsewhere() []corev1.ConfigMap {
+	ctx, cancel := context.WithTimeout(context.Background(), k.w.timing.request)
+	defer cancel()
+	list, err := k.everywhere.List(ctx, metav1.ListOptions{LabelSelector: labelLease})
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(list.Items, func(m corev1.ConfigMap) bool { return m.Namespace == k.w.opts.Namespace })
+}
+
+// farAhead is how far in the future a serial of another namespace may be dated: whoever may write ConfigMaps there must not move
+// serials as they like. It is a year, in a serial with a date.
+const farAhead = 1_000_000
+
+// takeElsewhere takes in a ConfigMap of another namespace. k is locked.
+func (k *registry) takeElsewhere(m *corev1.ConfigMap) {
+	v, _ := k.serials.parse(m.Data[fieldSerials])
+	y, month, d := k.w.now().UTC().Date()
+	latest := uint32(y)*1_000_000 + uint32(month)*10_000 + uint32(d)*100 + farAhead
+	maps.DeleteFunc(v.values, func(_ string, kept api.Kept) bool { return kept.Serial > latest })
+	k.others[m.Namespace+"/"+m.Name] = v.values
 }
 
 // drop removes a ConfigMap. k is locked.
@@ -88,10 +116,18 @@ func (k *registry) drop(name string) (owners, serials []string) {
 // Replace implements cache.ReflectorStore.
 func (s *registryStore) Replace(list []any, _ string) error {
 	k := (*registry)(s)
+	var elsewhere []corev1.ConfigMap
+	if !k.listed { // only this goroutine sets it
+		elsewhere = k.elsewhere()
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	there := make(map[string]bool)
 	var owners, serials []string
+	maps.DeleteFunc(k.others, func(name string, _ map[string]api.Kept) bool { return strings.HasPrefix(name, k.w.opts.Namespace+"/") })
+	for i := range elsewhere {
+		k.takeElsewhere(&elsewhere[i])
+	}
 	for _, obj := range list {
 		if m, ok := obj.(*corev1.ConfigMap); ok {
 			there[m.Name] = true
@@ -109,6 +145,7 @@ func (s *registryStore) Replace(list []any, _ string) error {
 	k.away = false
 	if k.listed = true; fresh {
 		k.told = false // what was told before came without reading
+		serials = append(serials, k.resume()...)
 	}
 	slices.Sort(owners)
 	slices.Sort(serials)

@@ -233,7 +233,7 @@ func (w *Writer) lead(ctx context.Context) {
 	}
 	k := newWork(w)
 	if w.registry != nil {
-		w.registry.begin(w.now())
+		w.registry.lead()
 	}
 	w.mu.Lock()
 	w.work = k

@@ -52,6 +52,7 @@ func (r *registry) expect(w *controller.Writer, cluster string) {
 func (r *registry) replace(kept controller.Kept) {
 	for _, of := range []*controller.Kept{&r.newest, &kept} {
 		r.note(slices.Collect(maps.Keys(maps.Collect(of.Owners.All()))), slices.Collect(maps.Keys(maps.Collect(of.Serials.All()))))
+		r.note(nil, slices.Collect(maps.Keys(of.Former)))
 	}
 	r.newest, r.borrowed = kept, false
 }
@@ -116,7 +117,7 @@ func (r *registry) fill(in *api.Objects, decide func(*staleLines)) {
 	if r.newest.Known {
 		in.Keeper = r.cluster
 	}
-	in.Acquired, in.Serials = r.newest.Owners, r.newest.Serials
+	in.Acquired, in.Serials, in.Former = r.newest.Owners, r.newest.Serials, r.newest.Former
 	if r.stale != nil {
 		decide(r.stale)
 		r.note(r.stale.endedNow, nil)
