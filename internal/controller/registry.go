@@ -196,7 +196,7 @@ func (k *registry) deliver(owners, serials []string) {
 	k.generation++
 	k.w.opts.Kept(Kept{
 		Generation: k.generation, Known: k.listed, Away: k.away, Idle: k.w.lease.wasIdle(), Owners: k.owners.values, Serials: k.serials.values,
-		Former: k.former,
+		Former:        k.former,
 		OwnersChanged: owners, SerialsChanged: serials,
 	})
 }
