@@ -89,7 +89,8 @@ func newPair(t *testing.T) *pair {
 			boottest.GatewayAt("own-"+cluster, cluster+".example.com", fmt.Sprintf("198.51.100.%d", i+1)))
 	}
 	// This is the older of two policies; it reaches a name later than the younger one.
-	w.main.Apply(t, pairZone+boottest.GatewayAt("a-older", "elsewhere.example.com", "203.0.113.1"))
+	w.main.Apply(t, pairZone)
+	w.main.ApplyIn(t, "older", boottest.GatewayAt("a-older", "elsewhere.example.com", "203.0.113.1"))
 	w.main.Apply(t, boottest.GatewayAt("b-younger", "taken.example.com", "203.0.113.2"))
 	w.change(t)
 	w.main.Apply(t, boottest.ClusterSecret("east", "shop,ns", boottest.KubeconfigFor(t, w.east.Config)))
@@ -211,7 +212,7 @@ func TestPair(t *testing.T) {
 	boottest.WaitOr(t, func() string { return "no owners are on record" }, func() bool {
 		return strings.Contains(w.onRecord(t), "taken.example.com. local DNSPolicy ns/b-younger ")
 	})
-	w.main.Apply(t, boottest.GatewayAt("a-older", "taken.example.com", "203.0.113.1"))
+	w.main.ApplyIn(t, "older", boottest.GatewayAt("a-older", "taken.example.com", "203.0.113.1"))
 	w.changes(t, both...)
 	owners, record := w.owners(t, both...), w.onRecord(t)
 	same := func(when string, processes ...*process) {

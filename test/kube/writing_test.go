@@ -25,15 +25,15 @@ func TestOwnersAreKept(t *testing.T) {
 		t.Helper()
 		boottest.WaitFor(t, "answer "+want, func() bool { return boottest.AllA(boottest.Exchange(t, addr, "a.example.com.", dns.TypeA)) == want })
 	}
-	server.Apply(t, boottest.GatewayAt("older", "b.example.com", "192.0.2.1"))
-	nextSecond(t, boottest.Object(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older"))
+	server.ApplyIn(t, "old", boottest.GatewayAt("older", "b.example.com", "192.0.2.1"))
+	nextSecond(t, boottest.Object(t, server, "kuadrant.io/v1", "DNSPolicy", "old", "older"))
 	server.Apply(t, boottest.GatewayAt("newer", "a.example.com", "192.0.2.2"))
 	answers("192.0.2.2")
 	owners := func() string { return kept(t, server, "default", "kept-owners-0") }
 	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy ns/newer ") })
-	server.Apply(t, boottest.GatewayAt("older", "a.example.com", "192.0.2.1"))
+	server.ApplyIn(t, "old", boottest.GatewayAt("older", "a.example.com", "192.0.2.1"))
 	boottest.WaitFor(t, "conflict", func() bool {
-		return strings.Contains(fmt.Sprint(boottest.Object(t, server, "kuadrant.io/v1", "DNSPolicy", "ns", "older").Object["status"]), "ns/newer")
+		return strings.Contains(fmt.Sprint(boottest.Object(t, server, "kuadrant.io/v1", "DNSPolicy", "old", "older").Object["status"]), "ns/newer")
 	})
 	answers("192.0.2.2")
 	stop()
@@ -50,7 +50,7 @@ func TestOwnersAreKept(t *testing.T) {
 	}
 	addr, _ = boottest.StartKube(t, server.Kubeconfig, "example.com", "lease default/kept")
 	answers("192.0.2.1")
-	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy ns/older ") })
+	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(owners(), "a.example.com. local DNSPolicy old/older ") })
 }
 
 // TestConfigMapWithoutLabel: a user removes the label from a ConfigMap with owners. The owners are
