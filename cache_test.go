@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,13 +20,13 @@ import (
 // leading answers with a CNAME, as plugin file does, and with the client's address at its end if the name leads to our zones.
 type leading struct {
 	ours  bool
-	asked int
+	asked atomic.Int64
 }
 
 func (*leading) Name() string { return "leading" }
 
 func (l *leading) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg) (int, error) {
-	l.asked++
+	l.asked.Add(1)
 	host, _, _ := net.SplitHostPort(w.RemoteAddr().String())
 	if l.ours {
 		takePart(ctx)
@@ -76,8 +77,8 @@ func TestCaches(t *testing.T) {
 				return rec.Msg.Answer[1].(*dns.A).A.String()
 			}
 			for range 3 {
-				if got := ask("10.0.0.1"); got != "192.0.2.1" || end.asked != 1 {
-					t.Fatalf("%s: seen %s, asked %d times: it is not kept", text, got, end.asked)
+				if got := ask("10.0.0.1"); got != "192.0.2.1" || end.asked.Load() != 1 {
+					t.Fatalf("%s: seen %s, asked %d times: it is not kept", text, got, end.asked.Load())
 				}
 			}
 			end.ours = true

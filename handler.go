@@ -240,11 +240,16 @@ func reply(ctx context.Context, w dns.ResponseWriter, r *dns.Msg, l *lookup, ede
 	if l.signed {
 		hide(ctx, &m.Msg)
 	}
-	var unpackable *dns.Error
-	if err := w.WriteMsg(&m.Msg); errors.As(err, &unpackable) {
+	if err := w.WriteMsg(&m.Msg); err != nil && isUnpackable(err) {
 		return dns.RcodeServerFailure, err
 	}
 	return dns.RcodeSuccess, nil // any other error is the client's: it is gone, or reads no answers
+}
+
+// isUnpackable reports whether a message could not be written because it cannot be packed.
+func isUnpackable(err error) bool {
+	var unpackable *dns.Error
+	return errors.As(err, &unpackable)
 }
 
 // fill makes m the reply to r, which goes to w.

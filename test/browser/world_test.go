@@ -83,7 +83,7 @@ func newSmall(t *testing.T, console string) *small {
 func (s *small) trouble() {
 	s.eu.off()
 	s.na.off()
-	younger := strings.ReplaceAll(manifest("younger", "192.0.2.66", "", hostStatus), "2026-01-01", "2026-02-01")
+	younger := strings.NewReplacer("2026-01-01", "2026-02-01", "namespace: shop", "namespace: other").Replace(manifest("younger", "192.0.2.66", "", hostStatus))
 	elsewhere := manifest("elsewhere", "192.0.2.67", "", "www.example.net")
 	s.write("na/b.yaml", younger+elsewhere)
 }
@@ -148,7 +148,7 @@ func newLarge(t *testing.T) *server {
 	}
 	for i := range 30 { // these are younger than the owner of the name
 		text := manifest(fmt.Sprintf("younger-%02d", i), "192.0.2.251", "", fmt.Sprintf("app-%05d.team-%02d.k.example.com", i*perGateway, i))
-		texts["sa"].WriteString(strings.ReplaceAll(text, "2026-01-01", "2026-02-01"))
+		texts["sa"].WriteString(strings.NewReplacer("2026-01-01", "2026-02-01", "namespace: shop", "namespace: other").Replace(text))
 	}
 	for c, text := range texts {
 		s.write(c+"/a.yaml", text.String())

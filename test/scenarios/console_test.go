@@ -123,7 +123,7 @@ func checkPreviews(t *testing.T, client *console.Client) {
 		{"another address", console.PreviewRequest{Manifests: []byte(boottest.GatewayFile("a", "192.0.2.9")), Cluster: "c"}, `"plus":["address 192.0.2.9"],"minus":["address 192.0.2.1"],"moved":{"ipv4":1`},
 		{"a Gateway without status", console.PreviewRequest{Manifests: []byte(strings.Split(boottest.GatewayFile("a", "x"), "status:")[0])}, `"names":[],"added":0`},
 		{"what goes", console.PreviewRequest{Manifests: []byte(boottest.GatewayFile("b", "192.0.2.2")), Prune: true}, `"name":"a.example.com","zone":"example.com","change":"removed"`},
-		{"a conflict", console.PreviewRequest{Manifests: []byte(strings.ReplaceAll(boottest.GatewayFile("b", "192.0.2.2"), "b.example.com", "a.example.com"))}, `"loser":{"cluster":"c","kind":"DNSPolicy","name":"ns/b"}`},
+		{"a conflict", console.PreviewRequest{Manifests: []byte(strings.NewReplacer("b.example.com", "a.example.com", "namespace: ns", "namespace: other").Replace(boottest.GatewayFile("b", "192.0.2.2")))}, `"loser":{"cluster":"c","kind":"DNSPolicy","name":"other/b"}`},
 		{"other kinds", console.PreviewRequest{Manifests: []byte("apiVersion: v1\nkind: Pod\n")}, `"leftOut":["standard input: ignoring objects`},
 		{"nothing", console.PreviewRequest{}, "no manifests; send them as the body"},
 		{"a comment alone", console.PreviewRequest{Manifests: []byte("# nothing\n---\n")}, `"names":[]`},
