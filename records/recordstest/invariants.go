@@ -194,10 +194,11 @@ func btoi(b bool) int {
 
 // CheckAnswer returns what is wrong with an answer in any world; "" for nothing.
 func CheckAnswer(q *records.Query, a *records.Answer) string {
+	proved := q.Signed && len(a.Ns) == 2 && a.Ns[1].Header().Rrtype == dns.TypeNSEC
 	switch {
 	case a.Referral && (len(a.Answer) > 0 || a.Rcode != dns.RcodeSuccess || len(a.Ns) == 0 || a.Ns[0].Header().Rrtype != dns.TypeNS):
 		return "a referral without name servers"
-	case !a.Referral && len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure && (len(a.Ns) != 1 || a.Ns[0].Header().Rrtype != dns.TypeSOA):
+	case !a.Referral && len(a.Answer) == 0 && a.Rcode != dns.RcodeServerFailure && (len(a.Ns) != 1 && !proved || a.Ns[0].Header().Rrtype != dns.TypeSOA):
 		return "a negative answer without SOA"
 	case a.Unlisted && a.Rcode != dns.RcodeServerFailure:
 		return "not listed, and answered"
