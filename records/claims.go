@@ -76,7 +76,7 @@ func (c *contest) markBelow(name string) {
 	if _, lined := c.lined[name]; !lined {
 		was, wasFirst := c.zones[i].OwnedBy(name)
 		is, first := c.edit(i).OwnedBy(name)
-		if sameClaimant(was, is) && sameFirst(wasFirst, first) {
+		if sameClaimant(was, is) && wasFirst == first {
 			return
 		}
 	}
@@ -152,6 +152,3 @@ func sameClaimant(a, b *endpoint.Contender) bool {
 	return a.Kind == b.Kind && a.By.Name == b.By.Name && a.By.Cluster == b.By.Cluster && a.By.Created == b.By.Created &&
 		a.By.Apart == b.By.Apart && a.Static == b.Static && a.Addresses == b.Addresses && a.Registered == b.Registered
 }
-
-// sameFirst is sameClaimant for the first of the Records at a name.
-func sameFirst(a, b *endpoint.Record) bool { return a == b }
