@@ -44,7 +44,7 @@ func DecodeDNSEndpoint(cluster string, json []byte) (*DNSEndpoint, error) {
 // endpoints reads spec.endpoints. It leaves out unusable ones, as faults.
 func (r *reader) endpoints() []Endpoint {
 	var all []Endpoint
-	unread := make(map[string]bool)
+	var missed ignored
 	for i := range r.elements() {
 		if i >= maxEndpoints {
 			if r.walk.Skip(); i == maxEndpoints {
@@ -52,24 +52,40 @@ func (r *reader) endpoints() []Endpoint {
 			}
 			continue
 		}
-		if e, ok := r.endpoint(unread); ok {
+		if e, ok := r.endpoint(&missed); ok {
 			e.Index = i
 			all = append(all, e)
 		}
 	}
-	if len(unread) > 0 {
-		names := slices.Sorted(maps.Keys(unread))
-		r.faults.add("spec.endpoints: providerSpecific may have " + propertiesRead + "; ignoring " + Cut(strings.Join(names, ", "), maxUnread))
+	if len(missed.properties) > 0 {
+		r.faults.add("spec.endpoints: providerSpecific may have " + enumerated(propertyNames, "and") + "; ignoring " + missed.properties.String())
+	}
+	if len(missed.choices) > 0 {
+		r.faults.add("spec.endpoints: answering with all addresses, because the server cannot choose as Route 53 does: " + missed.choices.String())
 	}
 	return slices.Clip(slices.Clone(all)) // without spare capacity
 }
 
-// maxUnread bounds the names of unknown properties in a message, in octets.
-const maxUnread = 200
+// ignored collects properties that are not read, and the names at which Route 53 would choose by these alone.
+type ignored struct{ properties, choices names }
 
-// endpoint reads one endpoint; ok is false if it is unusable, which is a fault. It adds the names
-// of unknown properties to unread.
-func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
+// names is a set of names for a message.
+type names map[string]bool
+
+func (n *names) add(name string) {
+	if *n == nil {
+		*n = make(names)
+	}
+	if len(*n) < maxTargets {
+		(*n)[name] = true
+	}
+}
+
+// String returns the first of the names, in 200 octets at most.
+func (n names) String() string { return Cut(strings.Join(slices.Sorted(maps.Keys(n)), ", "), 200) }
+
+// endpoint reads one endpoint; ok is false if it is unusable, which is a fault. It adds to missed what it ignores.
+func (r *reader) endpoint(missed *ignored) (e Endpoint, ok bool) {
 	var p properties
 	before, targets := r.faults.n, 0
 	for field := range r.fields() {
@@ -88,7 +104,7 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 			e.Targets = r.targets()
 			targets += r.faults.n - n
 		case "providerSpecific":
-			p = r.properties(unread)
+			p = r.properties(&missed.properties)
 		}
 	}
 	// The other targets stay valid without one that is left out; any other unreadable field may
@@ -101,9 +117,13 @@ func (r *reader) endpoint(unread map[string]bool) (e Endpoint, ok bool) {
 		return e, false
 	}
 	for x := range NumAttributes {
-		if wrong := p.attributes[x].attribute(x, &e.Attributes); wrong != "" {
+		if wrong := p.read[atAttributes+x].attribute(x, &e.Attributes); wrong != "" {
 			r.faults.add(r.path() + wrong)
 		}
+	}
+	if p.choice && e.SetID != "" && e.Weight == NoWeight && e.Geo == "" && !e.Attributes.Says(Priority) {
+		e.SetID = "" // an equal share is not what was meant
+		missed.choices.add(strings.TrimSuffix(e.DNSName, "."))
 	}
 	return e, true
 }
@@ -124,8 +144,12 @@ func (e *Endpoint) settle(p *properties) (wrong string) {
 		return fmt.Sprintf(".recordTTL is %d, not from 0 to %d seconds", e.TTL, maxTTL)
 	}
 	e.DNSName = dns.Fqdn(name)
-	if e.Weight, wrong = p.weight.weight(); wrong == "" {
-		e.Geo, wrong = p.geo.geo()
+	if e.Weight, wrong = p.first(atWeight, atAWSWeight).weight(); wrong == "" {
+		location := p.location()
+		e.Geo, wrong = location.geo()
+	}
+	if wrong == "" {
+		wrong = p.read[atFailover].failover(&e.Attributes)
 	}
 	return wrong
 }
@@ -159,44 +183,66 @@ type property struct {
 	at    string // where it stands below the endpoint
 }
 
-// properties are those entries that are read.
+// properties are the entries that are read, as propertyNames has them.
 type properties struct {
-	weight, aws, geo property
-	attributes       [NumAttributes]property
+	read [atAttributes + NumAttributes]property
+	// choice is true if one that is not read is Route 53's, which may choose by it.
+	choice bool
 }
 
-// propertiesRead names them.
-var propertiesRead = func() string {
-	names := []string{PropertyWeight, propertyAWS, PropertyGeo}
+// The places of properties. Those of attributes follow.
+const (
+	atWeight = iota
+	atAWSWeight
+	atGeo
+	atFailover
+	atContinent
+	atCountry
+	atSubdivision
+	atAttributes
+)
+
+// propertyNames has the names of the properties that are read; external-dns has those of Route 53.
+var propertyNames = func() []string {
+	names := []string{
+		PropertyWeight, prefixAWS + "weight", PropertyGeo, prefixAWS + "failover",
+		prefixAWS + "geolocation-continent-code", prefixAWS + "geolocation-country-code", prefixAWS + "geolocation-subdivision-code",
+	}
 	for x := range NumAttributes {
 		names = append(names, x.String())
 	}
-	return enumerated(names, "and")
+	return names
 }()
 
-const propertyAWS = "aws/weight"
+const prefixAWS = "aws/"
 
-// of returns the entry of a name; nil where it is not read.
-func (p *properties) of(name string) *property {
-	switch name {
-	case PropertyWeight:
-		return &p.weight
-	case propertyAWS:
-		return &p.aws
-	case PropertyGeo:
-		return &p.geo
+// first returns the first of two properties, if it is there, else the second one.
+func (p *properties) first(a, b int) *property {
+	if p.read[a].set {
+		return &p.read[a]
 	}
-	for x := range NumAttributes {
-		if name == x.String() {
-			return &p.attributes[x]
-		}
+	return &p.read[b]
+}
+
+// location returns the geo code of an endpoint. Of Route 53's, the continent precedes the country, as in external-dns.
+func (p *properties) location() property {
+	at, in := *p.first(atGeo, atContinent), &p.read[atSubdivision]
+	switch {
+	case p.read[atGeo].set:
+	case at.set && at.value != "*":
+		at.value = "GEO-" + at.value
+	case !at.set && in.set && p.read[atCountry].wrong == "" && p.read[atCountry].value != "*":
+		at = *in
+		at.value = p.read[atCountry].value + "-" + at.value
+	case !at.set:
+		at = p.read[atCountry]
 	}
-	return nil
+	return at
 }
 
 // properties reads providerSpecific. The first of several entries with one name counts, as in external-dns. Entries that are not ours may
 // hold anything: it adds their names to unread.
-func (r *reader) properties(unread map[string]bool) (all properties) {
+func (r *reader) properties(unread *names) (all properties) {
 	for i := range r.elements() {
 		name, p := "", property{set: true, at: fmt.Sprintf(".providerSpecific[%d].value", i)}
 		for field := range r.fields() {
@@ -214,18 +260,29 @@ func (r *reader) properties(unread map[string]bool) (all properties) {
 				}
 			}
 		}
-		switch to := all.of(name); {
-		case to != nil && !to.set:
-			*to = p
-		case to != nil || name == "" || name == PropertyHealth: // the latter is this server's, in a status
-		case len(unread) <= maxTargets:
-			unread[name] = true
+		switch at := slices.Index(propertyNames, name); {
+		case at >= 0 && !all.read[at].set:
+			all.read[at] = p
+		case at >= 0 || name == "" || name == PropertyHealth: // the latter is this server's, in a status
+		default:
+			unread.add(name)
+			all.choice = all.choice || strings.HasPrefix(name, prefixAWS)
 		}
 	}
-	if !all.weight.set {
-		all.weight = all.aws
-	}
 	return all
+}
+
+// failover reads a property as Route 53's primary or secondary endpoint: a priority.
+func (p *property) failover(of *Attributes) (wrong string) {
+	if !p.set {
+		return ""
+	}
+	i := slices.Index([]string{"PRIMARY", "SECONDARY"}, strings.ToUpper(p.value))
+	if i < 0 || p.wrong != "" {
+		return p.at + " " + p.text() + ": must be PRIMARY or SECONDARY"
+	}
+	of.set(Priority, uint8(i))
+	return ""
 }
 
 // weight parses a property as a weight.
