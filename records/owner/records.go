@@ -37,14 +37,18 @@ func ByRecord(kind ClaimKind, name string, r *endpoint.Record) Claim {
 // Contenders returns the contenders of the Records at a name, one for each namespace that may have records there: out reports what a claim
 // keeps out.
 func Contenders(name string, at []*endpoint.Record, out func(*endpoint.Record) bool) (all []*endpoint.Contender) {
+	type namespace struct{ realm, name string }
+	place := make(map[namespace]int)
 	var first []*endpoint.Record // the oldest record of each contender
 	for _, r := range at {
 		if !r.Owns() || out(r) {
 			continue
 		}
-		i := slices.IndexFunc(first, func(o *endpoint.Record) bool { return o.Record.SameNamespace(&r.Record.Meta) })
-		if i < 0 {
+		key := namespace{r.Record.Realm(), r.Record.Namespace()}
+		i, known := place[key]
+		if !known {
 			i, first, all = len(all), append(first, r), append(all, &endpoint.Contender{Host: name, Static: true, Gone: true})
+			place[key] = i
 		}
 		if r.Older(first[i]) < 0 {
 			first[i] = r
