@@ -58,7 +58,8 @@ func path(ref api.Ref, apiVersion, subresource string) string {
 }
 
 // apply sends a write by server-side apply. The watch reports the result. Fields of other managers stay theirs, except a Gateway's
-// condition: it is kuadrant-operator's, which is not at work where this is written, and nothing can release it.
+// condition: it is kuadrant-operator's, which is not at work where this is written, and nothing can release it; and a Zone's status:
+// a serial that is never kept is never shown (rule 6.7).
 func (w *Writer) apply(ctx context.Context, p *write) error {
 	value, err := plain(p.value)
 	if err != nil {
@@ -106,9 +107,10 @@ func (w *Writer) applyOnce(ctx context.Context, p *write, value any) error {
 	if p.uid == "" && !w.cache.make(p) {
 		return nil
 	}
+	force := p.ref.Kind == api.KindGateway || p.ref.Kind == api.KindZone && p.subresource == "status"
 	err = w.send(ctx, func(ctx context.Context) error {
 		return w.client.Patch(types.ApplyYAMLPatchType).AbsPath(path(p.ref, p.apiVersion, p.subresource)).
-			Param("fieldManager", FieldManager).Param("force", fmt.Sprint(p.ref.Kind == api.KindGateway)).
+			Param("fieldManager", FieldManager).Param("force", fmt.Sprint(force)).
 			MaxRetries(0).Body(text).Do(ctx).Error() // reads the server's message
 	})
 	if err != nil {
