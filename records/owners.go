@@ -7,6 +7,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -41,6 +42,31 @@ func (s *Snapshot) ZoneOwners() iter.Seq2[string, api.Owner] {
 		for _, z := range s.Served {
 			if !s.recordOwners(z, yield) {
 				return
+			}
+		}
+	}
+}
+
+// Resolved returns the zones as they were resolved from Zones and the Corefile.
+func (s *Snapshot) Resolved() *endpoint.Zones { return s.Table }
+
+// Below yields the owners at and below a name, in the form of Owner.
+func (s *Snapshot) Below(name string) iter.Seq2[string, api.Owner] {
+	return func(yield func(string, api.Owner) bool) {
+		for _, z := range s.Served {
+			if !rdata.IsSubdomain(z.Origin(), name) && !rdata.IsSubdomain(name, z.Origin()) {
+				continue
+			}
+			if o, ok := s.Owner(api.ZoneKey(z.Origin())); ok && rdata.IsSubdomain(name, z.Origin()) && !yield(api.ZoneKey(z.Origin()), o) {
+				return
+			}
+			for at := range z.Nodes.All() {
+				if !rdata.IsSubdomain(name, rdata.Base(at)) {
+					continue
+				}
+				if o, ok := s.Owner(at); ok && !yield(at, o) {
+					return
+				}
 			}
 		}
 	}

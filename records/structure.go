@@ -173,6 +173,9 @@ func sameListing(a, b *api.Cluster) bool {
 // registryDecides reports whether a change in the registry may affect a Zone.
 func (s *Snapshot) registryDecides(in *api.Objects) bool {
 	set := s.Table
+	if set.Unsettled {
+		return true
+	}
 	for _, key := range in.AcquiredChanged {
 		if _, is := api.OfZoneKey(key); is {
 			return true

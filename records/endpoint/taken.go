@@ -2,14 +2,25 @@ package endpoint
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
+// incumbents are the api.Incumbents of a snapshot, which has zones.
+type incumbents interface {
+	// Resolved returns its zones.
+	Resolved() *Zones
+	// Below yields the owners at and below a name, by api.Objects.Acquired's keys.
+	Below(name string) iter.Seq2[string, api.Owner]
+}
+
 // takenNames are the registered names at or below the names of Zones without a registry line of
-// their own (rule 6.5).
+// their own (rule 6.5), and those that came below the name of a registered Zone while it was gone.
 type takenNames map[string]*taken
 
 // taken are the registered names in one zone.
@@ -17,6 +28,8 @@ type taken struct {
 	number map[string]int // of each namespace
 	all    int
 	first  []registered // the first maxTaken of each namespace, in the registry's order
+	// came are those that came while the registered Zone was gone; nil if it was not.
+	came *taken
 }
 
 // registered is a registry line: a name, and its object.
@@ -29,20 +42,27 @@ type registered struct {
 // maxTaken bounds the names that a Zone's condition lists.
 const maxTaken = 3
 
-// findTaken looks through the registry once, if a Zone may be refused for it: one that lies below
-// another, and has no line of its own.
+// findTaken looks through the registry once, if a Zone may be refused for it: one that lies below another, and has no line of its own, or
+// was gone.
 func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	fqdns := make(map[string]bool, len(named))
 	for _, a := range named {
 		fqdns[a.FQDN] = true
 	}
 	s.Taken = make(takenNames)
+	last, _ := in.Incumbents.(incumbents)
+	gone := vacatedIn(last)
 	for _, a := range named {
+		_, back := gone[a.FQDN]
 		for at, ok := rdata.Parent(a.FQDN); ok; at, ok = rdata.Parent(at) {
-			if fqdns[at] && !a.registered {
-				s.Taken[a.FQDN] = &taken{number: make(map[string]int)}
-				break
+			if !fqdns[at] || a.registered && !back {
+				continue
 			}
+			all := &taken{number: make(map[string]int)}
+			if s.Taken[a.FQDN] = all; back {
+				all.came = &taken{number: make(map[string]int)}
+			}
+			break
 		}
 	}
 	if len(s.Taken) == 0 {
@@ -50,12 +70,60 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	}
 	for key, line := range in.Acquired.All() {
 		o, name := in.Current(line), NameOf(key)
+		r := registered{name, o.Kind, in.MetaOf(o)}
 		for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
-			if all, is := s.Taken[at]; is {
-				all.add(registered{name, o.Kind, in.MetaOf(o)})
+			all, is := s.Taken[at]
+			if !is {
+				continue
+			}
+			all.add(r)
+			had, ok := gone[at].Get(key)
+			if all.came != nil && (!ok || !in.MetaOf(in.Current(had)).SameNamespace(r.meta)) {
+				all.came.add(r)
 			}
 		}
 	}
+	for at, all := range s.Taken {
+		if all.came == nil {
+			continue
+		}
+		for key, o := range last.Below(at) {
+			if _, written := in.Line(key); !written {
+				all.came.add(registered{NameOf(key), o.Kind, in.MetaOf(o)})
+				s.Unsettled = true
+			}
+		}
+	}
+}
+
+// vacatedIn returns the vacated names of the zones of last, nil for none.
+func vacatedIn(last incumbents) map[string]tree.Map[api.Owner] {
+	if last == nil {
+		return nil
+	}
+	return last.Resolved().vacated
+}
+
+// vacate notes the names that no Zone has any more, and that the registry still keeps.
+func (s *Zones) vacate(in *api.Objects) {
+	last, ok := in.Incumbents.(incumbents)
+	if !ok {
+		return
+	}
+	s.vacated = maps.Clone(vacatedIn(last))
+	if s.vacated == nil {
+		s.vacated = make(map[string]tree.Map[api.Owner])
+	}
+	for _, z := range last.Resolved().Served {
+		if z.Object != nil {
+			s.vacated[z.Origin] = in.Acquired
+		}
+	}
+	maps.DeleteFunc(s.vacated, func(origin string, _ tree.Map[api.Owner]) bool {
+		i, served := s.Index[origin]
+		_, written := in.Line(api.ZoneKey(origin))
+		return !written || served && s.Served[i].Object != nil
+	})
 }
 
 func (t *taken) add(r registered) {
@@ -71,6 +139,9 @@ func (t *taken) add(r registered) {
 // own and that of the Zone above; nil if it has none.
 func (t takenNames) refuse(a *Admission) *Problem {
 	in := t[a.FQDN]
+	if in != nil && a.registered {
+		in = in.came
+	}
 	if in == nil {
 		return nil
 	}

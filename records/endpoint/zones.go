@@ -10,6 +10,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -40,6 +41,11 @@ type Zones struct {
 	Admissions []map[string]*Admission
 	// Taken has the registered names in Zones without a line of their own.
 	Taken takenNames
+	// vacated has the registry as it was when a registered Zone went, by its name, while its line stays: what others have published there
+	// since is not the Zone's when it comes back (rule 6.5).
+	vacated map[string]tree.Map[api.Owner]
+	// Unsettled is true if names without a line count for a Zone that was gone: no line will tell when they are given up.
+	Unsettled bool
 	// Reserved are the Corefile's zones whose names have the label klb: no Zone below another zone may have it (rule 2.8).
 	Reserved []string
 }
@@ -82,6 +88,7 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 		}
 	}
 	s.sortServed(len(opt.Zones))
+	s.vacate(&in)
 	return s
 }
 
@@ -249,7 +256,7 @@ func (s *Zones) admit(a *Admission, opt *Options) {
 		a.Problem = Problemf(ReasonConflicted, "%s in this zone is a name server of the Corefile, which has its addresses", TrimDot(ns))
 		return
 	}
-	if a.Parent != nil && !a.registered {
+	if a.Parent != nil {
 		if a.Problem = s.Taken.refuse(a); a.Problem != nil {
 			return
 		}
@@ -379,5 +386,5 @@ func (s *Zones) Same(o *Zones) bool {
 			return a.FQDN == b.FQDN && a.Problem.Equal(b.Problem) && (a.Parent == nil) == (b.Parent == nil) && (a.Parent == nil || a.Parent.Name == b.Parent.Name)
 		})
 	}
-	return slices.EqualFunc(s.Served, o.Served, func(a, b Zone) bool { return a.same(&b) }) && slices.EqualFunc(s.Admissions, o.Admissions, admissions)
+	return s.Unsettled == o.Unsettled && slices.EqualFunc(s.Served, o.Served, func(a, b Zone) bool { return a.same(&b) }) && slices.EqualFunc(s.Admissions, o.Admissions, admissions)
 }
