@@ -65,6 +65,7 @@ func (s *guardStep) look(g *guard, now time.Time) {
 			delete(s.missing, ref)
 		}
 	}
+	fresh := s.in.Changed
 	if s.before.Epoch == s.in.Epoch && s.before.UID == s.in.UID {
 		maps.Copy(s.missing, s.was.missing)
 		for _, ref := range s.in.Changed {
@@ -76,7 +77,12 @@ func (s *guardStep) look(g *guard, now time.Time) {
 				consider(api.Ref{Kind: k, Name: name})
 			}
 		}
+		fresh = nil
+		for name := range s.in.Names(api.KindRecord, "") {
+			fresh = append(fresh, api.Ref{Kind: api.KindRecord, Name: name})
+		}
 	}
+	s.replace(fresh)
 	if n := len(s.missing); n > maxMissing {
 		g.log.Warningf("cluster %q: %d objects vanished, more than the guard holds; their names are withdrawn", s.in.Name, n)
 		clear(s.missing)
@@ -90,6 +96,25 @@ func (s *guardStep) look(g *guard, now time.Time) {
 			s.due = true
 		}
 	}
+}
+
+// replace lets missing Records go whose name and type a new one of their namespace has: it would be answered beside them. Those that are new
+// are among refs.
+func (s *guardStep) replace(refs []api.Ref) {
+	if len(s.missing) == 0 {
+		return // almost always
+	}
+	of := func(r *api.Record) [4]string { return [...]string{r.Namespace(), r.Parent, r.DomainName, r.Type} }
+	fresh := make(map[[4]string]bool)
+	for _, ref := range refs {
+		if r, ok := s.in.Records.Get(ref.Name); ok && ref.Kind == api.KindRecord && !s.before.Has(ref) {
+			fresh[of(r)] = true
+		}
+	}
+	maps.DeleteFunc(s.missing, func(ref api.Ref, _ absence) bool {
+		r, ok := s.before.Records.Get(ref.Name)
+		return ok && ref.Kind == api.KindRecord && fresh[of(r)]
+	})
 }
 
 // absent reports whether an object, or the status of a Gateway, is missing without a report.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -190,6 +191,37 @@ func TestGuardZone(t *testing.T) {
 		f.unseen = nil
 		send()
 		expect("deleted", "NXDOMAIN", 0)
+	})
+}
+
+// TestGuardReplacedRecord: a list lacks a Record. It is answered beside its namespace's others that were there before, and not beside a new
+// one, which takes its name and type at once (rule 8.5).
+func TestGuardReplacedRecord(t *testing.T) {
+	guardedTest(t, func(f *fakeSource, r *running) {
+		send := func(records ...string) {
+			c := f.cluster(nil)
+			for k := range c.Listings {
+				c.Listings[k] = api.Listed
+			}
+			e := c.Records.Edit()
+			for _, text := range records { // name, domain, type and data
+				w := strings.Fields(text)
+				m := api.Meta{Name: w[0], Cluster: "c"}
+				e.Set(m.Name, &api.Record{Meta: m, DomainName: w[1] + ".example.com.", Type: w[2], Class: "IN", RData: w[3]})
+			}
+			c.Records = e.Map()
+			f.send(c)
+		}
+		send("ns/old a A 192.0.2.1", "ns/one b A 192.0.2.3", "ns/two b A 192.0.2.4", "ns/text d TXT t")
+		r.expect("first", "a=192.0.2.1", "b=192.0.2.3")
+		f.unseen = func(api.Ref) bool { return true }
+		send("ns/new a A 192.0.2.2", "ns/two b A 192.0.2.4", "ns/address d A 192.0.2.5")
+		r.expect("a list", "a=192.0.2.2", "b=192.0.2.3", "d=192.0.2.5")
+		if n := len(r.e.Snapshot().Zone("example.com.").Node("d.example.com.").Static); n != 2 {
+			t.Errorf("%d types at d; the text is missing, and no other has come", n)
+		}
+		send("ns/new a A 192.0.2.2", "ns/two b A 192.0.2.4", "ns/address d A 192.0.2.5", "ns/three b A 192.0.2.5")
+		r.expect("another in place of the other one", "b=192.0.2.4")
 	})
 }
 
