@@ -9,13 +9,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// MissingOwner reports whether the object of a registry line does not exist. read is false while that is unknown.
+// MissingOwner reports whether the object of a registry line does not exist. read is false while that is unknown, or its cluster has not been
+// listed (rule 5.4); a kind that is not installed counts as listed, also for the time in which it may be a mistake of the API server's.
 func MissingOwner(in *api.Objects, key string, line api.Owner) (missing, read bool) {
 	o := in.Current(line)
-	if gone, _ := owner.Gone(in, key, o); !gone {
+	c := in.Cluster(o.Cluster)
+	if c == nil || !c.Complete() || owner.IsUnread(in, key, o) {
 		return false, false
 	}
-	return in.Cluster(o.Cluster).MetaOf(api.Ref{Kind: o.Kind, Name: o.Name}) == nil, true
+	return c.MetaOf(api.Ref{Kind: o.Kind, Name: o.Name}) == nil, true
 }
 
 // LineLosses counts the registry lines of each zone, and those that are among missing. Zones are the Corefile's, and those with a line.

@@ -9,10 +9,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// isUnread reports whether it is unknown if a registered owner exists: its cluster is read, but the deciding kinds have not been listed in
+// IsUnread reports whether it is unknown if a registered owner exists: its cluster is read, but the deciding kinds have not been listed in
 // its namespace. Records of a Zone may be anywhere. Once every feed has reported its cluster's UID, lines of a cluster that no feed leads
 // to are void: the writer keeps them for ten minutes.
-func isUnread(in *api.Objects, key string, o api.Owner) bool {
+func IsUnread(in *api.Objects, key string, o api.Owner) bool {
 	kinds := o.Kind.Deciding()
 	if _, zone := api.OfZoneKey(key); zone {
 		kinds = []api.Kind{api.KindZone}
@@ -44,7 +44,7 @@ func Gone(in *api.Objects, key string, o api.Owner) (gone, known bool) {
 	if in.Cluster(o.Cluster) == nil {
 		return false, mayLead(in)
 	}
-	if isUnread(in, key, o) {
+	if IsUnread(in, key, o) {
 		return false, true
 	}
 	for _, c := range in.Clusters {
@@ -89,7 +89,7 @@ func FindLines(in *api.Objects) Lines {
 		line = in.Current(line)
 		origin, zone := api.OfZoneKey(key)
 		switch {
-		case !isUnread(in, key, line):
+		case !IsUnread(in, key, line):
 		case zone:
 			zones[origin] = line
 		default:
@@ -112,7 +112,7 @@ func (l Lines) After(in *api.Objects) (next Lines, differing []Reread) {
 		}
 		r := Reread{}
 		r.Was, _ = hosts.Get(key)
-		if line, ok := in.Line(key); ok && isUnread(in, key, line) {
+		if line, ok := in.Line(key); ok && IsUnread(in, key, line) {
 			if r.Now = standIn(in, key, line); r.Was != nil && r.Was.Kind == r.Now.Kind && sameMeta(r.Was.By, r.Now.By) {
 				continue
 			}
@@ -131,7 +131,7 @@ func (l Lines) ZonesAfter(in *api.Objects) map[string]api.Owner {
 	for _, key := range in.AcquiredChanged {
 		if origin, zone := api.OfZoneKey(key); zone {
 			delete(zones, origin)
-			if line, ok := in.Line(key); ok && isUnread(in, key, line) {
+			if line, ok := in.Line(key); ok && IsUnread(in, key, line) {
 				zones[origin] = line
 			}
 		}
