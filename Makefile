@@ -58,7 +58,7 @@ TEST := env KUADRANT_REQUIRE_KUBE=1 KUADRANT_REQUIRE_PROMTOOL=1 KUADRANT_REQUIRE
 RACED := ./test/kube ./internal/source ./internal/controller . ./cmd/... ./geo ./health $$(go list ./internal/... | grep -vE '/(corefile|inspect)$$') ./test/health
 
 # Of these the race detector would see little, and take long: whole processes, thousands of objects, and what is written once.
-PROCESSES := ^(TestPair|TestFailover|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestScenariosOnServer|TestClustersDoc|TestColumns|TestChildrenAreAccepted|TestRecordProbesAreWritten|TestOwnersAreKept)$$
+PROCESSES := ^(TestPair|TestFailover|TestUpgrade|TestFaultManyDeleted|TestFaultReplicaPaused|TestScenariosOnServer|TestClustersDoc|TestColumns|TestChildrenAreAccepted|TestRecordProbesAreWritten|TestOwnersAreKept|TestSerialsNeverGoBack|TestStaleRegistry|TestClusterSecretRotates)$$
 
 race: build kube-apiserver
 	@CGO_ENABLED=1 $(ALIVE) "tests under the race detector" $(TEST) -race -p 2 -skip '$(PROCESSES)' $(RACED)
@@ -66,7 +66,7 @@ race: build kube-apiserver
 plain: build kube-apiserver kubectl promtool helm
 	@$(ALIVE) "tests without it" $(TEST) -p 2 ./test/deploy $$(go list $(PACKAGES) | grep -vxF -e "$$(go list $(RACED))" | grep -v /test/browser$$)
 
-processes: build kube-apiserver
+processes: build kube-apiserver kubectl
 	@$(ALIVE) "tests of processes and API servers" $(TEST) -run '$(PROCESSES)' ./test/kube
 
 browser: build ## drive the console in chromium; screenshots go to build/screenshots
