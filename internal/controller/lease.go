@@ -23,7 +23,9 @@ import (
 // refuses a late write if the object has changed meanwhile.
 type lease struct {
 	resourcelock.Interface // wrapped: renewals are noted
-	w                      *Writer
+	// looks reads the same Lease for look: a lock keeps what it has read, and belongs to the elector's goroutine.
+	looks resourcelock.Interface
+	w     *Writer
 	// renewed is when the last renewal was sent; nil while the Lease is not held.
 	renewed atomic.Pointer[time.Time]
 	writing atomic.Bool // lead has not returned: the Lease is kept
@@ -39,11 +41,13 @@ func (l *lease) init(w *Writer, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	l.Interface = &resourcelock.LeaseLock{
+	lock := resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: w.opts.Namespace, Name: w.opts.Lease},
 		Client:     client,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: w.opts.Identity},
 	}
+	looks := lock
+	l.Interface, l.looks = &lock, &looks
 	return nil
 }
 
@@ -178,7 +182,18 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 
 // Get implements resourcelock.Interface.
 func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	r, raw, err := l.Interface.Get(ctx)
+	return l.get(ctx, l.Interface)
+}
+
+// look reads the Lease unless it has been read. It may run beside an election, in one goroutine.
+func (l *lease) look(ctx context.Context) {
+	if l.first.Load() == nil {
+		_, _, _ = l.get(ctx, l.looks) // its own errors are logged; the first writer changes it
+	}
+}
+
+func (l *lease) get(ctx context.Context, by resourcelock.Interface) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	r, raw, err := by.Get(ctx)
 	if sort := classify(err); sort != missing && ctx.Err() == nil {
 		l.w.told.result("lease", l.what("get"), err)
 	}

@@ -23,17 +23,12 @@ func (k *registry) listWatch() *cache.ListWatch {
 		o.LabelSelector = labelLease // those of other Leases have serials, too
 		return o
 	}
-	seeLease := func(ctx context.Context) {
-		if l := &k.w.lease; l.first.Load() == nil {
-			_, _, _ = l.Get(ctx) // its own errors are logged; the first writer changes it
-		}
-	}
 	list := func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		seeLease(ctx)
+		k.w.lease.look(ctx)
 		return k.maps.List(ctx, labelled(o))
 	}
 	begin := func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-		seeLease(ctx) // it may be a list that streams
+		k.w.lease.look(ctx) // it may be a list that streams
 		return k.maps.Watch(ctx, labelled(o))
 	}
 	return rewatch.ListWatch(k.w.timing.request, rewatch.Retry, list, begin, k.note)
