@@ -3,7 +3,6 @@ package endpoint
 import (
 	"fmt"
 	"iter"
-	"maps"
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
@@ -110,20 +109,23 @@ func (s *Zones) vacate(in *api.Objects) {
 	if !ok {
 		return
 	}
-	s.vacated = maps.Clone(vacatedIn(last))
-	if s.vacated == nil {
-		s.vacated = make(map[string]tree.Map[api.Owner])
+	s.vacated = make(map[string]tree.Map[api.Owner])
+	note := func(origin string, was tree.Map[api.Owner]) {
+		if i, served := s.Index[origin]; served && s.Served[i].Object != nil {
+			return // nearly all
+		}
+		if _, written := in.Line(api.ZoneKey(origin)); written {
+			s.vacated[origin] = was
+		}
+	}
+	for origin, was := range vacatedIn(last) {
+		note(origin, was)
 	}
 	for _, z := range last.Resolved().Served {
 		if z.Object != nil {
-			s.vacated[z.Origin] = in.Acquired
+			note(z.Origin, in.Acquired)
 		}
 	}
-	maps.DeleteFunc(s.vacated, func(origin string, _ tree.Map[api.Owner]) bool {
-		i, served := s.Index[origin]
-		_, written := in.Line(api.ZoneKey(origin))
-		return !written || served && s.Served[i].Object != nil
-	})
 }
 
 func (t *taken) add(r registered) {
