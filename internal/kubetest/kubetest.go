@@ -62,17 +62,7 @@ func Start(t testing.TB) *Server {
 // requireBinary returns the path of the server's binary.
 func requireBinary(t testing.TB) string {
 	t.Helper()
-	binary := os.Getenv("KUADRANT_KUBE_APISERVER")
-	if binary == "" {
-		binary = filepath.Join(ModuleRoot(), "build", "bin", "kube-apiserver")
-	}
-	if _, err := os.Stat(binary); err != nil {
-		if os.Getenv("CI") == "true" || os.Getenv("KUADRANT_REQUIRE_KUBE") == "1" {
-			t.Fatalf("no API server to test with: %v: run `make kube-apiserver`", err)
-		}
-		t.Skipf("no API server to test with: %v: run `make kube-apiserver`", err)
-	}
-	return binary
+	return Tool(t, "KUADRANT_KUBE_APISERVER", "kube-apiserver", "kube-apiserver", "KUADRANT_REQUIRE_KUBE")
 }
 
 // ModuleRoot returns the directory of this module's go.mod, searched upwards from the working

@@ -3,8 +3,6 @@ package deploy
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -71,17 +69,7 @@ func (l *life) try(t *testing.T, args ...string) (string, error) {
 // shell runs a command in an empty folder, with a kubectl for this server.
 func (l *life) shell(t *testing.T, command string) string {
 	t.Helper()
-	binary := tool(t, "", "kubectl", "kubectl", "KUADRANT_REQUIRE_KUBE")
-	cmd := exec.Command("sh", "-c", command)
-	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.server.Kubeconfig, "PATH="+filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	var printed strings.Builder
-	cmd.Stderr = &printed
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, printed.String())
-	}
-	return string(out)
+	return l.server.Shell(t, t.TempDir(), command)
 }
 
 // object reads an object in the release's namespace; nil for none.

@@ -20,32 +20,9 @@ const chart = "charts/kuadrant-coredns"
 // helms are the supported versions of Helm, by their binaries in build/bin.
 var helms = []string{"helm", "helm3"}
 
-// tool returns the path of a program that a Makefile target builds, or that a variable names. If it
-// is missing, it skips the test, or fails it if the environment has CI=true or one of the variables
-// in required.
-func tool(t testing.TB, variable, name, target string, required ...string) string {
-	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		path = filepath.Join("build", "bin", name)
-	}
-	path, err := filepath.Abs(path)
-	if err == nil {
-		_, err = os.Stat(path)
-	}
-	if err == nil {
-		return path
-	}
-	if os.Getenv("CI") == "true" || slices.ContainsFunc(required, func(v string) bool { return os.Getenv(v) == "1" }) {
-		t.Fatalf("no %s to test with: %v: run `make %s`", name, err, target)
-	}
-	t.Skipf("no %s to test with: %v: run `make %s`", name, err, target)
-	return ""
-}
-
 func helmBinary(t testing.TB, name string) string {
 	t.Helper()
-	return tool(t, "", name, "helm", "KUADRANT_REQUIRE_KUBE")
+	return kubetest.Tool(t, "", name, "helm", "KUADRANT_REQUIRE_KUBE")
 }
 
 // runHelm runs a helm without the user's settings, and returns all its output.

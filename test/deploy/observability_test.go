@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
+	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
 const (
@@ -57,7 +58,7 @@ func readYAML(t *testing.T, path string, into any) {
 
 func promtool(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	out, err := exec.Command(tool(t, "KUADRANT_PROMTOOL", "promtool", "promtool", "KUADRANT_REQUIRE_PROMTOOL"), args...).CombinedOutput()
+	out, err := exec.Command(kubetest.Tool(t, "KUADRANT_PROMTOOL", "promtool", "promtool", "KUADRANT_REQUIRE_PROMTOOL"), args...).CombinedOutput()
 	return string(out), err
 }
 
@@ -87,7 +88,7 @@ func parsePromQL(t *testing.T, expressions, series []string) (q queried) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(tool(t, "KUADRANT_QUERIES", "queries", "promtool", "KUADRANT_REQUIRE_PROMTOOL"))
+	cmd := exec.Command(kubetest.Tool(t, "KUADRANT_QUERIES", "queries", "promtool", "KUADRANT_REQUIRE_PROMTOOL"))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), os.Stderr
 	out, err := cmd.Output()
 	if err == nil {

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,29 +10,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
-	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
-
-// kubectl runs a command of a page, with a kubectl for the server.
-func kubectl(t *testing.T, server *kubetest.Server, dir, command string) {
-	t.Helper()
-	bin := filepath.Join(kubetest.ModuleRoot(), "build", "bin")
-	if _, err := os.Stat(filepath.Join(bin, "kubectl")); err != nil {
-		if os.Getenv("CI") == "true" || os.Getenv("KUADRANT_REQUIRE_KUBE") == "1" {
-			t.Fatalf("no kubectl to test with: %v: run `make kubectl`", err)
-		}
-		t.Skipf("no kubectl to test with: %v: run `make kubectl`", err)
-	}
-	bin, err := filepath.Abs(bin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("sh", "-ec", command)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "KUBECONFIG="+server.Kubeconfig, "PATH="+bin+":"+os.Getenv("PATH"))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", command, err, out)
-	}
-}
 
 // TestClusterSecretRotates: the Secret of a cluster is made with the commands in docs/clusters.md.
 // Its kubeconfig is replaced with the line in docs/operations.md, then by deleting the Secret and
@@ -61,7 +37,7 @@ func TestClusterSecretRotates(t *testing.T) {
 		token := east.User(t, "", user, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 			rbacv1.PolicyRule{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}})
 		boottest.WriteFile(t, filepath.Join(dir, "east.kubeconfig"), boottest.KubeconfigFor(t, token))
-		kubectl(t, main, dir, commands)
+		main.Shell(t, dir, commands)
 	}
 	write("one", create)
 	boottest.Asks(t, addr, "www.example.com.", "192.0.2.2")
@@ -71,7 +47,7 @@ func TestClusterSecretRotates(t *testing.T) {
 	write("two", replace)
 	east.Apply(t, boottest.GatewayFile("east", "192.0.2.4"))
 	boottest.Asks(t, addr, "east.example.com.", "192.0.2.4")
-	kubectl(t, main, dir, "kubectl -n kuadrant-dns delete secret east")
+	main.Shell(t, dir, "kubectl -n kuadrant-dns delete secret east")
 	boottest.WaitFor(t, "word of the deletion", func() bool { return log.Has("warning", `cluster "east": its last Secret is gone`) })
 	write("three", create)
 	east.Apply(t, boottest.GatewayFile("east", "192.0.2.5"))
