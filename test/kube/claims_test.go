@@ -94,7 +94,7 @@ func TestStaleRegistry(t *testing.T) {
 			return strings.Contains(kept(t, server, "default", "stale-owners-0"), "x.example.com. local DNSPolicy "+namespace+"/e ")
 		})
 	}
-	// changes hands while no server has run for five minutes.
+	// hands moves the host to another namespace, while no server has run for five minutes.
 	hands := func(from, to, address string) {
 		t.Helper()
 		p.end(syscall.SIGTERM)

@@ -17,8 +17,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// serials is a process that serves example.org, which has a Zone with the next one below it, and
-// example.com, which has none.
+// serials is a process that serves example.org, which has a Zone and another one below it,
+// and example.com, which has none.
 type serials struct {
 	t       *testing.T
 	server  *kubetest.Server
