@@ -173,22 +173,6 @@ func TestCostsGrowWithNumbers(t *testing.T) {
 	}
 }
 
-// TestEndpointsThatLeadToOne: many names that lead to one with many targets have as many members together as there are endpoints, on
-// each of the levels that are followed.
-func TestEndpointsThatLeadToOne(t *testing.T) {
-	w := open(t, "dnsendpoint evil/e\n    evil.example.com CNAME klb.evil.example.com\n"+lines(100,
-		"    n%d.klb.evil.example.com CNAME klb.evil.example.com\n"+
-			"    klb.evil.example.com CNAME lb%d.example.net set=s%d weight=1"))
-	advance(w)
-	members := 0
-	for n := range w.Snapshot.Names(w.Snapshot.Zone("example.com."), "", nil) {
-		members += n.Members
-	}
-	if members > 8*201 || members < 100 {
-		t.Errorf("201 endpoints make %d members", members)
-	}
-}
-
 // TestConditionsAreShort: what an object is told of one fault is said once, however many ways lead past it; Zones each of which waits
 // for the one before do not each say what all before them say; and what lies outside all zones is told of some, where these are many.
 func TestConditionsAreShort(t *testing.T) {

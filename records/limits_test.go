@@ -3,7 +3,6 @@ package records_test
 import (
 	"fmt"
 	"math"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -139,42 +138,6 @@ func TestMembersHaveABound(t *testing.T) {
 		for _, said := range []string{condition(s, api.KindDNSPolicy, fmt.Sprint("n/g", o)), condition(s, api.KindDNSEndpoint, fmt.Sprint("n/x", o))} {
 			if told := strings.Contains(said, "leads to too many targets"); told != (o == maxMembers/each) {
 				t.Errorf("object %d is told of it: %v\n%s", o, told, said)
-			}
-		}
-	}
-}
-
-// TestLongChainOfEndpoints has names that lead from one to the next: however many there are, what is followed has a bound.
-func TestLongChainOfEndpoints(t *testing.T) {
-	defer debug.SetMaxStack(debug.SetMaxStack(1 << 20))
-	const objects, names = 8, 1000
-	name := func(i int) string { return fmt.Sprintf("n%d.klb.a.example.com", i) }
-	var text strings.Builder
-	for o := range objects {
-		fmt.Fprintf(&text, "dnsendpoint n/x%d\n    a.example.com CNAME %s\n", o, name(0))
-		for i := o * names; i < (o+1)*names; i++ {
-			fmt.Fprintf(&text, "    %s CNAME %s\n", name(i), name(i+1))
-		}
-	}
-	w, _ := compiled(t, recordstest.Zones("example.com."), text.String())
-	if got := w.Ask(t, "a.example.com A"); !strings.Contains(got, "NOERROR") {
-		t.Errorf("%s\nwant NOERROR", got)
-	}
-}
-
-// TestHostLeavesItsWildcardWays has a host with very many ways: its wildcard is answered all the same (rule 8.1).
-func TestHostLeavesItsWildcardWays(t *testing.T) {
-	const klb = "klb.a.example.com"
-	for _, greedy := range []string{"a.example.com", "*.a.example.com"} {
-		modest := map[string]string{"a.example.com": "*.a.example.com", "*.a.example.com": "a.example.com"}[greedy]
-		text := "dnsendpoint n/x\n    " + modest + " CNAME lb.example.net set=m weight=100"
-		for i := range 40 {
-			text += fmt.Sprintf("\n    %s CNAME %s set=w%d weight=100\n    %s CNAME l%d.%s set=k%d weight=100\n    l%d.%s A 192.0.2.1", greedy, klb, i, klb, i, klb, i, i, klb)
-		}
-		w, _ := compiled(t, recordstest.Zones("example.com."), text)
-		for name, want := range map[string]string{modest: "lb.example.net.", greedy: "192.0.2.1"} {
-			if got := w.Ask(t, strings.Replace(name, "*", "x", 1)+" A"); !strings.Contains(got, want) {
-				t.Errorf("%s beside a greedy %s:\n%s\nwant %s", name, greedy, got, want)
 			}
 		}
 	}

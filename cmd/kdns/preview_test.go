@@ -109,8 +109,8 @@ func TestPreviewTells(t *testing.T) {
 func TestPreviewBeneath(t *testing.T) {
 	corefile := writeFile(t, t.TempDir()+"/Corefile", "example.com {\n  kuadrant {\n    answer flatten\n  }\n}\n")
 	const chain = `dnsendpoint ns/h h.example.com CNAME klb.h.example.com ttl=300
-    klb.h.example.com CNAME eu.klb.h.example.com ttl=300
-    eu.klb.h.example.com CNAME m.klb.h.example.com ttl=300
+    klb.h.example.com CNAME eu.klb.h.example.com ttl=300 set=any geo=*
+    eu.klb.h.example.com CNAME m.klb.h.example.com ttl=300 set=m weight=1
     m.klb.h.example.com A 192.0.2.1 ttl=60
 `
 	const beside = `dnsendpoint ns/e h.example.com A 192.0.2.1 ttl=300

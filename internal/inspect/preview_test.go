@@ -147,7 +147,7 @@ dnsendpoint n/flat flat.example.com A 192.0.2.2 ttl=30 set=a weight=60
     flat.example.com A 192.0.2.3 ttl=30 set=b weight=60
 dnsrecord n/chain root=chain.example.com zone=example.com
     chain.example.com CNAME klb.chain.example.com ttl=30
-    klb.chain.example.com CNAME eu.klb.chain.example.com ttl=30
+    klb.chain.example.com CNAME eu.klb.chain.example.com ttl=30 set=any geo=*
     eu.klb.chain.example.com CNAME m1.klb.chain.example.com ttl=30 set=m1 weight=60
     eu.klb.chain.example.com CNAME m2.klb.chain.example.com ttl=30 set=m2 weight=60
     m1.klb.chain.example.com A 192.0.2.4 ttl=30

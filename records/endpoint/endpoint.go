@@ -58,6 +58,8 @@ type Endpoint struct {
 	Attributes api.Attributes
 	// Inner is true at and below klb.N, whose names belong to a host (rule 2.8).
 	Inner bool
+	// Leads is true for a CNAME to another name of the same object, if one of the two names has set identifiers (rule 6.10).
+	Leads bool
 }
 
 // AnyGeo is the geo code of the default, for clients that match no other (rule 3.2).

@@ -141,11 +141,13 @@ func (o *object) enter(name string, at *Zone, ep *api.Endpoint) {
 // *.N, and are refused if it has none (rule 2.8).
 func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Contender) {
 	byHost := make(map[string]*Contender)
-	own := make(map[string]bool, len(o.steered))
+	own, chooses := make(map[string]bool, len(o.steered)), make(map[string]bool)
 	for _, e := range o.steered {
 		own[e.Name] = true
+		chooses[e.Name] = chooses[e.Name] || e.SetID != ""
 	}
 	for _, e := range o.steered {
+		e.Leads = own[e.Target] && (chooses[e.Name] || chooses[e.Target])
 		if o.FQDN != "" && e.Target != "" && rdata.IsSubdomain(rdata.Base(o.FQDN), e.Target) && !o.has(e.Target) {
 			o.refuse(ReasonLeadsNowhere, "%s: no endpoint of the object has its target %s, which is below spec.rootHost; the name does not resolve, "+
 				"unless another object publishes the target", TrimDot(e.Name), TrimDot(e.Target))

@@ -94,6 +94,7 @@ const (
 	ReasonInconsistent    = "InconsistentAddresses"
 	reasonGatewayFault    = "GatewayUnreadable"
 	ReasonDropped         = "TargetDropped"
+	ReasonNoFailover      = "NoFailover"
 	ReasonApexHostname    = "HostnameAtApex"
 	ReasonUnknownGeo      = "UnknownGeoCode"
 	ReasonUnlocated       = "NoGeoDatabase"

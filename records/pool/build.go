@@ -48,8 +48,17 @@ type Builder struct {
 	Secret func(cluster, name string) *api.Secret
 	// NoSecrets reports whether the Corefile turns off Secrets for a cluster.
 	NoSecrets func(cluster string) bool
-	expansion expansion
 	groups    map[string]Group // by their codes
+	// The rest is memory that is used again.
+	tree      hostTree
+	room      endpoint.Room
+	first     places[distinction]
+	sets      places[string]
+	hostnames places[string]
+	places    places[place]
+	members   places[member]
+	options   []option
+	hops      []dns.RR
 	// expected are the status codes of the last check, as text.
 	expected struct {
 		of   *api.HealthCheck
@@ -211,10 +220,10 @@ func (b *Builder) simple(on, usable []*endpoint.Contender) {
 	for _, c := range away {
 		b.watchAway(c)
 	}
-	b.expansion.room = b.expansion.room[:0]
+	b.room = b.room[:0]
 	for _, c := range contenders {
 		word := b.Word(c)
-		for _, e := range c.Endpoints(&b.expansion.room) {
+		for _, e := range c.Endpoints(&b.room) {
 			if c.Kind != api.KindDNSPolicy && e.Attributes.Says(api.Priority) {
 				b.noteChoiceless(c, api.Priority, &e.Attributes)
 			}
@@ -241,6 +250,7 @@ func (b *Builder) simple(on, usable []*endpoint.Contender) {
 		why = endpoint.AddressesWin
 	} else {
 		first, zone := &hostnames[0], b.Zone(host)
+		b.noteFailover(first)
 		hostnames, served = hostnames[1:], first.Target
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
 		if !(host == zone.Origin || b.Static(host)) || b.resolvable(first.contender, host, first.Target, zone) {

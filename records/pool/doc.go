@@ -5,9 +5,12 @@
 //
 //	build.go     owners → names with their data   rules 1.5, 1.7, 2.2 and 2.8
 //	groups.go    owners → those in clusters of active groups   rule 9.5
+//	tree.go      owners → their names on H' and *.H' and in the chain
 //	owned.go     endpoints that come together at a name → those that count, each once   rules 1.7 and 5.6
-//	ways.go      endpoints → the ways from each name to addresses   rule 6.10
-//	expand.go    ways → the names and members of a host   rules 2.3, 2.4 and 6.10
+//	shape.go     a tree → the chain of rule 2.3, if all of it fits   rule 6.10
+//	ends.go      endpoints at a name → what they lead to
+//	choice.go    what a name, or a chain, leads to → groups and members   rule 2.4
+//	names.go     a tree → the data of its names: a pool, or each by itself   rules 2.3, 2.4 and 6.10
 //	unite.go     addresses that come to one name → what they say together   rules 1.3 and 4.5
 //	checked.go   owners → the cells that say which of their addresses work, and what is checked   rules 4.2 and 4.5
 //	probes.go    DNSHealthCheckProbes → the checks that they join   rule 4.10
@@ -19,6 +22,7 @@
 //
 //	steered.go   the data of a name, and whose they are
 //	set.go       addresses without a choice
+//	below.go     the names that a host which is answered flat follows
 //	view.go      a name's view of a choice   rule 2.4
 //	pool.go      members, groups and the bounds of a choice   rule 4.6
 //	member.go    what leads to one member, and its answers

@@ -47,46 +47,37 @@ func (b *Builder) standing(on []*endpoint.Contender) (stay, away []*endpoint.Con
 	return stay, away
 }
 
-// withdraw makes the names below klb.h that away contenders would have, without notes. Their targets are checked: it is known what is up
+// withdraw returns the names of a chain that away contenders would have, without notes. Their targets are checked: it is known what is up
 // when their group becomes active.
-func (x *expansion) withdraw(h string, away []*endpoint.Contender) (left map[string]Steered) {
+func (b *Builder) withdraw(at *host, away []*endpoint.Contender) (left map[string]Steered) {
 	if len(away) == 0 {
 		return nil
 	}
-	b := x.b
-	names, notes, dropped := b.Names, b.Notes, b.Dropped
-	left = make(map[string]Steered)
-	b.Names, b.Notes, b.Dropped = left, nil, nil
-	x.make(h, away)
-	b.Names, b.Notes, b.Dropped = names, notes, dropped
-	maps.DeleteFunc(left, func(name string, _ Steered) bool { return rdata.Base(name) == h })
-	return left
+	aside := *b
+	aside.tree, aside.options, aside.hops = hostTree{}, nil, nil
+	aside.Names, aside.Notes, aside.Dropped = make(map[string]Steered), nil, nil
+	aside.name(at, away)
+	maps.DeleteFunc(aside.Names, func(name string, _ Steered) bool { return rdata.Base(name) == at.name })
+	return aside.Names
 }
 
 // leave adds the names that withdrawn members leave behind, since resolvers hold CNAMEs that lead there: a member's name has its targets,
-// and that of a geo group answers as the host does, like one without a usable member (rule 2.4).
-func (x *expansion) leave(left map[string]Steered) {
-	if len(left) == 0 {
-		return
-	}
-	var host *View // the view of a geo group that stayed
-	for _, c := range x.names {
-		if v, is := x.b.Names[c.name].Data.(*View); is && v.Group != None {
-			host = v
-			break
-		}
-	}
+// and that of a geo group answers as the host does, like one without a usable member (rule 2.4). c is the chain of those that stay; nil
+// for none.
+func (b *Builder) leave(left map[string]Steered, c *chain) {
 	for _, name := range slices.Sorted(maps.Keys(left)) {
-		if _, known := x.b.Names[name]; known {
+		if _, known := b.Names[name]; known {
 			continue
 		}
 		data := left[name]
-		if v, is := data.Data.(*View); is && v.Group != None && host != nil {
-			g := v.Pool.Groups[v.Group]
-			data.Data = &View{Pool: host.Pool, Skip: host.Skip, Group: int32(len(host.Pool.Groups)), part: true}
-			host.Pool.Groups = append(host.Pool.Groups, g)
+		if v, is := data.Data.(*View); is && v.Group != None && c != nil {
+			if host, stays := b.Names[c.groups[0].name].Data.(*View); stays {
+				g := v.Pool.Groups[v.Group]
+				data.Data = &View{Pool: host.Pool, Skip: host.Skip, Group: int32(len(host.Pool.Groups)), part: true}
+				host.Pool.Groups = append(host.Pool.Groups, g)
+			}
 		}
-		x.b.Names[name] = data
+		b.Names[name] = data
 	}
 }
 

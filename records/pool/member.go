@@ -113,18 +113,6 @@ func (m *Member) answer(fam Family) []dns.RR {
 	return m.answers[CNAME]
 }
 
-// through returns the name that the member's answers reach after hop CNAMEs; "" if that is its hostname, or beyond it.
-func (m *Member) through(hop int) string {
-	n := m.cnames
-	if m.leaf == nil {
-		n--
-	}
-	if hop < n {
-		return m.answers[CNAME][hop].(*dns.CNAME).Target
-	}
-	return ""
-}
-
 // any returns the member's answer for some family that it has.
 func (m *Member) any() []dns.RR {
 	for _, rrs := range m.answers {

@@ -39,9 +39,9 @@ func (p *Pool) rank(m *Member, is Class, at *geo.Codes) rank {
 // transferRank is the rank for a transfer, which serves clients everywhere; is ignores checks (rule 7.5).
 // A simple host has neither pool nor members.
 func (p *Pool) transferRank(m *Member, is Class) rank {
-	r := rank(byUse{}.Place(p, m, is, nil))
+	r := rank(byUse{}.Place(p, m, is, nil)) << 8
 	if m != nil {
-		r = r<<8 | rank(byPriority{}.Place(p, m, is, nil))
+		r |= rank(byPriority{}.Place(p, m, is, nil))
 	}
 	return r
 }

@@ -16,6 +16,16 @@ type owned struct {
 	*endpoint.Endpoint
 	contender *endpoint.Contender
 	also      []*endpoint.Contender
+	// other is true for the default of a younger object, which is among all others (rule 5.6).
+	other bool
+}
+
+// code returns the geo code; "" for none, and for the default.
+func (f *owned) code() string {
+	if f.Geo == endpoint.AnyGeo {
+		return ""
+	}
+	return f.Geo
 }
 
 // distinction is the key that lets endpoints stand beside each other at one name.
@@ -36,7 +46,7 @@ func (b *Builder) fold(name string, list []owned) []owned {
 		of int // index of the older one in kept
 	}
 	var defaults []rival
-	first := &b.expansion.first
+	first := &b.first
 	first.again()
 	var at []int // index of the first of each in kept
 	kept := list[:0]
@@ -64,21 +74,17 @@ func (b *Builder) fold(name string, list []owned) []owned {
 	if len(defaults) == 0 {
 		return kept // almost always
 	}
-	pairs := b.expansion.pairs.of(kept)
 	for _, f := range defaults {
-		if pairs.coded(f.Target) { // others lead there for a code
+		f.other = true // the older one is the default (rule 5.6)
+		older := slices.IndexFunc(kept, func(o owned) bool { return o.Target == f.Target && (o.other || o.code() != "") })
+		switch {
+		case older >= 0 && kept[older].other:
+			b.yield(name, f.owned, &kept[older])
+		case older >= 0: // others lead there for a code
 			b.yield(name, f.owned, &kept[f.of])
-			continue
+		default:
+			kept = append(kept, f.owned)
 		}
-		// The older one is the default, and this one is among all others (rule 5.6).
-		plain := *f.Endpoint
-		plain.Geo = ""
-		f.Endpoint = &plain
-		if i := slices.IndexFunc(kept, func(o owned) bool { return o.SetID == plain.SetID && o.Geo == "" && o.Target == plain.Target }); i >= 0 {
-			b.yield(name, f.owned, &kept[i])
-			continue
-		}
-		kept = append(kept, owned{Endpoint: &plain, contender: f.contender})
 	}
 	return kept
 }

@@ -127,26 +127,13 @@ func (p *Pool) seal(other bool) {
 	}
 	p.Aliases = !other && slices.ContainsFunc(p.Members, func(m Member) bool { return len(m.answers[CNAME]) > 0 })
 	for i := range p.Members {
-		p.Members[i].seed = seedOf(p.Members[i].ID)
+		if m := &p.Members[i]; m.seed == 0 {
+			m.seed = seedOf(m.ID)
+		}
 	}
 	for fam := range numFamilies {
 		p.needs[fam] = p.needOf(fam)
 	}
-}
-
-// Through returns the name through which all members of a group, and none of another, are reached after hop CNAMEs; "" for none.
-func (p *Pool) Through(g int32, hop int) (name string) {
-	for i := range p.Members {
-		if m := &p.Members[i]; m.Group == g && name == "" {
-			name = m.through(hop)
-		}
-	}
-	for i := range p.Members {
-		if m := &p.Members[i]; (m.Group == g) != (m.through(hop) == name) {
-			return ""
-		}
-	}
-	return name
 }
 
 // Tried is a set of members of a pool; nil is empty.
@@ -156,7 +143,10 @@ func (t Tried) has(i int) bool { return i>>6 < len(t) && t[i>>6]>>(i&63)&1 == 1 
 
 // With returns the set with a member of p.
 func (t Tried) With(p *Pool, m *Member) Tried {
-	i := slices.IndexFunc(p.Members, func(o Member) bool { return o.ID == m.ID && o.Group == m.Group })
+	i := 0
+	for &p.Members[i] != m {
+		i++
+	}
 	for i>>6 >= len(t) {
 		t = append(t, 0)
 	}

@@ -89,11 +89,6 @@ func (v *View) records(m *Member, class Class, a *Ask, t *Trail) []dns.RR {
 	switch {
 	case v.Group == None || m.Group == v.Group:
 		rrs = rrs[v.Skip:]
-	case len(rrs) < v.Skip: // addresses at the choice's own name, and none of the family
-		return nil
-	case groups[m.Group].Name == "": // the other group has no name
-		rrs = rrs[v.Skip-1:]
-		rrs = rdata.WithOwner(rrs, rrs[0].Header().Name, groups[v.Group].Name)
 	default:
 		rrs = rdata.WithOwner(rrs[v.Skip:], groups[m.Group].Name, groups[v.Group].Name)
 	}

@@ -136,7 +136,8 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 	var all findings
 	told := make(map[*endpoint.Endpoint]bool)
 	for _, c := range t.Contenders {
-		if g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host)); !ok || g.Loses(c) || c.Unread {
+		g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
+		if !ok || g.Loses(c) || c.Unread {
 			continue
 		}
 		first := len(rows)
@@ -146,7 +147,9 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 				rows = append(rows, e.Written())
 			}
 		}
-		s.newCondition(c, rows[first:]).tell()
+		is := s.newCondition(c, rows[first:])
+		is.single = slices.ContainsFunc(g.Notes[c], func(n api.Condition) bool { return n.Reason == endpoint.ReasonNoFailover })
+		is.tell()
 		found := s.findings(c)
 		all.of += found.of
 		all.bad = append(all.bad, found.bad...)
@@ -178,6 +181,8 @@ type condition struct {
 	word *health.Cell
 	rows []api.WrittenEndpoint
 	at   map[string][]int // rows by name
+	// single is true if each name chooses by itself: what is up behind a CNAME does not count (rule 6.10).
+	single bool
 	// known has the result for rows, including those in progress.
 	known map[int]found
 }
@@ -205,7 +210,7 @@ func (c *condition) tell() {
 	for i := range c.rows {
 		e := &c.rows[i]
 		at := slices.IndexFunc(e.Properties, func(p api.Property) bool { return p.Name == api.PropertyWeight })
-		if at < 0 && (e.Type == "CNAME" && c.at[e.Targets[0]] != nil) {
+		if (at < 0 || c.single) && e.Type == "CNAME" && c.at[e.Targets[0]] != nil {
 			continue // a link of the chain
 		}
 		f := c.row(i)

@@ -1,0 +1,85 @@
+package pool
+
+import (
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
+
+// hostTree is the names that contenders have on H' and *.H' and in their chain, each with its endpoints. It is memory that is used again.
+type hostTree struct {
+	host     string         // H'
+	index    places[string] // the names, in the order of the endpoints
+	branches []branch       // by number
+	room     endpoint.Room
+}
+
+// branch is one name of a tree.
+type branch struct {
+	name string
+	rows []owned // the endpoints that count, each once
+	role role    // in a chain
+	end  end     // of a member of a chain
+}
+
+// at returns the branch of a name; nil for none.
+func (t *hostTree) at(name string) *branch {
+	if i := t.index.at(name); i >= 0 {
+		return &t.branches[i]
+	}
+	return nil
+}
+
+// gather fills the tree with the endpoints of contenders on h and *.h, in the order of precedence.
+func (b *Builder) gather(t *hostTree, h string, contenders []*endpoint.Contender) {
+	t.index.again()
+	t.host, t.branches, t.room = h, t.branches[:0], t.room[:0]
+	var seen map[*endpoint.Endpoint]struct{}
+	if len(contenders) > 1 && contenders[0].Kind != api.KindDNSPolicy { // an endpoint below klb.h belongs to the contender's h and *.h
+		seen = make(map[*endpoint.Endpoint]struct{})
+	}
+	for _, c := range contenders {
+		for _, e := range c.Endpoints(&t.room) {
+			if seen != nil {
+				if _, known := seen[e]; known {
+					continue
+				}
+				seen[e] = struct{}{}
+			}
+			i, known := t.index.of(e.Name)
+			if !known {
+				t.add(e.Name)
+			}
+			t.branches[i].rows = append(t.branches[i].rows, owned{Endpoint: e, contender: c})
+		}
+	}
+	for i := range t.branches {
+		t.branches[i].rows = b.fold(t.branches[i].name, t.branches[i].rows)
+	}
+}
+
+// add adds a branch without endpoints.
+func (t *hostTree) add(name string) {
+	n := len(t.branches)
+	if n == cap(t.branches) {
+		t.branches = append(t.branches, branch{name: name})
+		return
+	}
+	t.branches = t.branches[:n+1]
+	t.branches[n] = branch{name: name, rows: t.branches[n].rows[:0]}
+}
+
+// isHost reports whether a branch is H' or *.H'.
+func (t *hostTree) isHost(br *branch) bool { return rdata.Base(br.name) == t.host }
+
+// end returns the name to which CNAMEs lead from a name that has nothing else, as far as there is one.
+func (t *hostTree) end(br *branch) *branch {
+	for range t.branches {
+		to := t.at(br.rows[0].Target)
+		if to == nil || len(br.rows) > 1 || t.isHost(to) {
+			break
+		}
+		br = to
+	}
+	return br
+}
