@@ -145,6 +145,9 @@ func owners(wishes []*wish, line wish, kept bool, wildcard holding) (served map[
 	switch {
 	case line.Name != "" && (len(contenders) == 0 || contenders[0].rank(line) == 2):
 		contenders, namespace, has.since = nil, line.namespace(), line.Since // it is kept for who had it
+		if line.Since == 0 {
+			has.since = math.MaxInt64 // nobody knows: what has a line of its own stays
+		}
 	case len(contenders) > 0:
 		namespace = contenders[0].oldest.namespace()
 	}

@@ -97,7 +97,7 @@ func (s *Snapshot) ObjectsOf(cluster string) *api.Cluster {
 
 // fits reports whether in has the structure of s under opt. set are the zones of in, nil if they were not needed for that.
 func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) (set *endpoint.Zones, fits bool) {
-	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) {
+	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) || !sameKeeping(&s.In, in) {
 		return nil, false
 	}
 	if !s.zonesChanged(in) && !s.registryDecides(in) {
@@ -133,7 +133,7 @@ func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
 	held = in
 	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.In.Expecting, s.In.Unsure, s.In.Awaited, s.In.Keeper
 	zoneLine := func(key string) bool { _, is := api.OfZoneKey(key); return is }
-	if slices.Contains(s.still, stillRegistry) || slices.ContainsFunc(in.AcquiredChanged, zoneLine) {
+	if slices.Contains(s.still, stillRegistry) || !sameKeeping(&s.In, &in) || slices.ContainsFunc(in.AcquiredChanged, zoneLine) {
 		held.Acquired, held.AcquiredChanged, still = s.In.Acquired, nil, append(still, stillRegistry)
 	}
 	held.Clusters = make([]*api.Cluster, len(s.In.Clusters))
@@ -159,6 +159,9 @@ func sameClusters(s *Snapshot, in *api.Objects) bool {
 }
 
 func sameRun(a, b *api.Cluster) bool { return a.Name == b.Name && a.UID == b.UID && a.Epoch == b.Epoch }
+
+// sameKeeping reports whether both have a registry, or neither: that decides since when each name is whose.
+func sameKeeping(a, b *api.Objects) bool { return (a.Acquired.Len() > 0) == (b.Acquired.Len() > 0) }
 
 // sameReading reports whether both have been read equally far, and pool the same namespaces.
 func sameReading(a, b *api.Objects) bool {

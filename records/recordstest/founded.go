@@ -19,7 +19,7 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 		name, text string
 		served     bool
 	}
-	told := make(map[said][]string)
+	told, more := make(map[said][]string), make(map[said]bool)
 	for _, c := range s.Objects().Clusters {
 		for name, rec := range c.Records.All() {
 			v := s.Verdict(c.Name, api.Ref{Kind: api.KindRecord, Name: name})
@@ -35,16 +35,19 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 				wrong("Record %s is not told why it is not served", name)
 			}
 			served := cond.Status == api.ConditionTrue
-			if !served || cond.Message == api.MessageServed { // else the message has more to say
-				key := said{v.FQDN, strings.TrimPrefix(rr.String(), rr.Header().String()), served}
-				told[key] = append(told[key], rec.Type+" "+c.Name+" "+name)
+			key := said{v.FQDN, strings.TrimPrefix(rr.String(), rr.Header().String()), served}
+			if served && cond.Message != api.MessageServed { // the message has more to say
+				more[key] = true
+				continue
 			}
+			told[key] = append(told[key], rec.Type+" "+c.Name+" "+name)
 		}
 	}
 	for key, objects := range told {
 		rtype, _, _ := strings.Cut(objects[0], " ")
 		given := isGiven(s, key.name, rtype, key.text)
 		_, twin := told[said{key.name, key.text, !key.served}]
+		twin = twin || more[said{key.name, key.text, !key.served}]
 		for up, ok := rdata.Parent(key.name); ok && given && !twin; up, ok = rdata.Parent(up) {
 			_, twin = told[said{rdata.WildcardOf(up), key.text, true}]
 		}
