@@ -268,7 +268,7 @@ func change(t *testing.T, m *recordstest.Mutator, w *recordstest.World, wishes m
 		w.Apply(t, "delete "+kind+" "+o.Name)
 		return
 	}
-	o.rtype, o.data = pick("A", "A", "CNAME", "TXT", "MX"), fmt.Sprintf("10.0.%d.%d", m.IntN(250), 1+m.IntN(250))
+	o.rtype, o.data = pick("A", "A", "CNAME", "TXT", "MX"), fmt.Sprintf("10.%d.%d.%d", m.IntN(250), m.IntN(250), 1+m.IntN(250))
 	o.pools = o.rtype == "A" && m.IntN(2) == 0
 	switch {
 	case kind == "policy" || kind == "record" && o.rtype == "CNAME":
@@ -278,11 +278,11 @@ func change(t *testing.T, m *recordstest.Mutator, w *recordstest.World, wishes m
 	}
 	switch o.rtype {
 	case "CNAME":
-		o.data = fmt.Sprintf("lb%d.example.net.", m.IntN(999))
+		o.data = fmt.Sprintf("lb%d.example.net.", m.IntN(999_999))
 	case "TXT":
-		o.data = fmt.Sprintf("t%d", m.IntN(99))
+		o.data = fmt.Sprintf("t%d", m.IntN(999_999))
 	case "MX":
-		o.data = fmt.Sprintf("10 mx%d.example.net.", m.IntN(99))
+		o.data = fmt.Sprintf("10 mx%d.example.net.", m.IntN(999_999))
 	}
 	wishes[key], hosts[key] = o, host
 	meta, set := fmt.Sprintf(" at=%dh uid=%s", o.at, o.UID), ""
