@@ -74,14 +74,14 @@ func (c *contest) markBelow(name string) {
 		return
 	}
 	if _, lined := c.lined[name]; !lined {
-		was, wasFirst := c.zones[i].OwnedBy(name)
-		is, first := c.edit(i).OwnedBy(name)
-		if sameClaimant(was, is) && wasFirst == first {
+		was, recordsBefore := c.zones[i].OwnedBy(name)
+		is, recordsNow := c.edit(i).OwnedBy(name)
+		if sameClaimant(was, is) && sameClaims(recordsBefore, recordsNow) {
 			return
 		}
 	}
 	e := c.edit(i)
-	below := e.BoundBelow(rdata.Base(name))
+	below := e.ConcernedBelow(rdata.Base(name))
 	if up, ok := rdata.Parent(name); ok {
 		below = append(below, endpoint.Challenge+up)
 	}
@@ -142,6 +142,21 @@ func (c *contest) noteGroup(key string, g *status.NameGroup) {
 	}
 	claimed := func(l owner.Loss) bool { return l.Claim != nil }
 	c.edit(i).NoteGroup(key, len(g.Contenders) > 0 && endpoint.Underscored(key) || slices.ContainsFunc(g.Lost, claimed))
+}
+
+// sameClaims reports whether Records of a name, before and now, claim the same, whichever of them other claims keep out: as far as namespaces,
+// ages, and addresses or CNAMEs go.
+func sameClaims(before, now []*endpoint.Record) bool {
+	for _, steered := range []bool{true, false} {
+		others := func(r *endpoint.Record) bool { return endpoint.Steered(r.RR.Header().Rrtype) != steered }
+		a, b := owner.Contenders("", before, others), owner.Contenders("", now, others)
+		slices.SortFunc(a, (*endpoint.Contender).Older)
+		slices.SortFunc(b, (*endpoint.Contender).Older)
+		if !slices.EqualFunc(a, b, sameClaimant) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameClaimant reports whether two owners of a name, nil for none, claim the same.

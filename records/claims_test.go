@@ -132,6 +132,32 @@ func TestWildcardsOwn(t *testing.T) {
 	}
 }
 
+// TestOwnersThatChangeAtWildcards: whatever makes a name no longer covered by a wildcard, or covered again, is seen below it, and an edit of a
+// wildcard's data has nothing below it made anew.
+func TestOwnersThatChangeAtWildcards(t *testing.T) {
+	w := shared(t, true)
+	apply(t, w, "record mail/t app.w.example.org. at=1h TXT t", "record apps/w *.w.example.org. at=2h A 192.0.2.1", "record third/t b.app.w.example.org. at=3h TXT t")
+	for _, step := range []struct {
+		change string
+		served bool
+	}{{"", false}, {"record mail/a app.w.example.org. at=3h A 192.0.2.2", true}, {"delete record mail/a", false}, {"delete record apps/w", true}} {
+		apply(t, w, step.change)
+		if served, why := isServed(w.Step(t), api.KindRecord, "third/t"); served != step.served {
+			t.Errorf("after %q it is served: %v, and told %q", step.change, served, why)
+		}
+	}
+	cost := func(n int) uint64 {
+		w := open(t, "record apps/w *.example.com. at=2h TXT before", lines(n, "record mail/r%d x%d.example.com. at=1h TXT t"))
+		advance(w)
+		w.Apply(t, "record apps/w *.example.com. at=2h TXT after")
+		mallocs, _ := advance(w)
+		return mallocs
+	}
+	if few, many := cost(100), cost(1000); many > 2*few {
+		t.Errorf("another text over 100 names takes %d allocations, over 1000 %d", few, many)
+	}
+}
+
 // TestAdministratorsAreNotJoined has data of the administering namespace and of another one, of each kind and either age, at one name: nobody
 // joins a type that the first has there (rule 5.3).
 func TestAdministratorsAreNotJoined(t *testing.T) {

@@ -170,7 +170,7 @@ func delegatorAt(n *Node, own *endpoint.Contender) (first *endpoint.Record) {
 // ownerUnder returns the owner of a name below which r is claimed; nil for none. n is its node, or nil.
 func (e *Edit) ownerUnder(name string, n *Node, r *reach) *endpoint.Contender {
 	if by, ok := e.owned.Get(name); ok {
-		return by.holder()
+		return by.holder(n)
 	}
 	switch {
 	case n == nil:
@@ -197,12 +197,17 @@ func (e *Edit) keptOut(r *endpoint.Record, n *Node, claim *owner.Claim, hosts ..
 		return kept
 	}
 	if slices.ContainsFunc(hosts, func(c *endpoint.Contender) bool { return c.Host == n.Name && !c.Static && c.By.SameNamespace(who.By) }) ||
-		slices.ContainsFunc(n.Records, func(o *endpoint.Record) bool {
-			return endpoint.Steered(o.RR.Header().Rrtype) && o.Record.SameNamespace(who.By)
-		}) {
+		n.steersIn(who.By) {
 		return nil
 	}
 	return kept
+}
+
+// steersIn reports whether the namespace of m has Records with addresses or a CNAME at the node, which may be nil.
+func (n *Node) steersIn(m *api.Meta) bool {
+	return n != nil && slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool {
+		return endpoint.Steered(r.RR.Header().Rrtype) && r.Record.SameNamespace(m)
+	})
 }
 
 // outBy returns a function that reports whether keptOut returns a claim.
@@ -341,93 +346,3 @@ func (e *Edit) Out(n *Node, hosts []*endpoint.Contender) func(*endpoint.Record) 
 
 // Delegating reports whether the zone has NS records below its apex.
 func (e *Edit) Delegating() bool { return e.delegating > 0 }
-
-// The parts of a name that others' claims may keep out: see NoteBound.
-const (
-	boundRecords = 1 << iota
-	boundGroup
-)
-
-// noteBound notes whether a name has something that the claims of others may keep out.
-func (e *Edit) noteBound(name string, part uint8, there bool) {
-	key := rdata.FromRoot(name)
-	parts, known := e.bound.Get(key)
-	next := parts &^ part
-	if there {
-		next |= part
-	}
-	switch {
-	case next == parts && (known || !there):
-	case next == 0:
-		e.bound.edit().Delete(key)
-	default:
-		e.bound.edit().Set(key, next)
-	}
-}
-
-// NoteGroup notes whether the group with a name as its key has contenders that claims of others may keep out.
-func (e *Edit) NoteGroup(name string, there bool) { e.noteBound(name, boundGroup, there) }
-
-// BoundBelow returns the names at and below one of the zone's that have something which the claims of others may keep out.
-func (e *Edit) BoundBelow(name string) (found []string) {
-	prefix := rdata.FromRoot(name)
-	if name == "." {
-		prefix = ""
-	}
-	for key := range e.bound.from(prefix) {
-		if !strings.HasPrefix(key, prefix) {
-			break
-		}
-		found = append(found, rdata.FromRoot(key))
-	}
-	return found
-}
-
-// Renew has the RRsets of a name's Records made anew.
-func (e *Edit) Renew(name string) {
-	if n := e.Node(name); n != nil && len(n.Records) > 0 {
-		e.renew(e.make(name))
-	}
-}
-
-// OwnedBy returns who has a name in the zone, as far as the zone's own trees say: nil for nobody, and for Records of one namespace at it,
-// which first then names.
-func (z *Zone) OwnedBy(name string) (own *endpoint.Contender, first *endpoint.Record) {
-	n, _ := z.Nodes.Get(name)
-	by, _ := z.owned.Get(name)
-	return ownedAt(n, by)
-}
-
-// OwnedBy is Zone.OwnedBy in what the edit knows now.
-func (e *Edit) OwnedBy(name string) (own *endpoint.Contender, first *endpoint.Record) {
-	by, _ := e.owned.Get(name)
-	return ownedAt(e.Node(name), by)
-}
-
-// holder returns the owner of the name: the contender with its addresses or CNAME, else whose namespace has it, as Static.
-func (by *Ownership) holder() *endpoint.Contender {
-	switch {
-	case by.Owner != nil: // of the same namespace
-		return by.Owner
-	case by.By.Static:
-		return by.By
-	}
-	return &endpoint.Contender{By: by.By.By, Kind: by.By.Kind, Host: by.By.Host, Static: true} // it cannot be served there
-}
-
-func ownedAt(n *Node, by Ownership) (own *endpoint.Contender, first *endpoint.Record) {
-	switch {
-	case by.By != nil:
-		return by.holder(), nil
-	case n == nil:
-		return nil, nil
-	case n.Steered.Owner != nil:
-		return n.Steered.Owner, nil
-	}
-	for _, r := range n.Records {
-		if r.Owns() && (first == nil || r.Older(first) < 0) {
-			first = r
-		}
-	}
-	return nil, first
-}

@@ -8,6 +8,7 @@
 //	fitting.go     the Records of one RRset → those that a message can hold   rule 8.1
 //	loss.go        the Records that lose → why, for their owners
 //	claims.go      who keeps a name, or a part of its data, to itself   rules 5.1, 5.3 and 5.9
+//	bound.go       which names have something that claims of others may keep out
 //	owner_txt.go   owners → TXT records that name them   rule 5.8
 //	apex.go        what the Corefile puts into a zone: its name servers   rule 6.8
 //	cuts.go        what a zone holds of those below it: NS and glue   rule 6.6
