@@ -277,6 +277,11 @@ func (s *Snapshot) whyEnds(h *hop) string {
 	case endLoop:
 		return "the CNAMEs form a loop, or are more than 16"
 	case endNone:
+		if h.turn == nil && (h.rtype == dns.TypeA || h.rtype == dns.TypeAAAA) {
+			if p := h.zone.WhyUncovered(h.name); p != nil {
+				return p.Message
+			}
+		}
 	}
 	return ""
 }

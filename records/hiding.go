@@ -1,6 +1,9 @@
 package records
 
-import "github.com/coredns-kuadrant/kuadrant/records/rdata"
+import (
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
+)
 
 // lookHidden has the objects looked at that have data at or below names whose NS records or DNAME came, went or changed.
 func (rep *reporter) lookHidden() {
@@ -41,6 +44,33 @@ func (rep *reporter) lookHidden() {
 						rep.lookBy(who)
 						break
 					}
+				}
+			}
+		}
+	}
+}
+
+// lookUncovered has the objects looked at that take names out of a wildcard since now, or until now.
+func (rep *reporter) lookUncovered() {
+	if rep.anew() {
+		return // all are looked at anyway
+	}
+	for i, e := range rep.edits {
+		if e == nil {
+			continue
+		}
+		z := rep.zones[i]
+		for _, name := range e.Settled {
+			for at := range z.UncoveredBy(name, e.Zone) {
+				if n := z.Node(at); n != nil {
+					rep.lookAt(n)
+				}
+				g, _ := rep.next.NameGroups.Get(endpoint.GroupKey(at))
+				if g == nil {
+					continue
+				}
+				for _, who := range g.Contenders {
+					rep.lookBy(who)
 				}
 			}
 		}

@@ -56,6 +56,7 @@ func (rep *reporter) sortLooked() {
 // are kept; all others are made on demand.
 func (rep *reporter) report(order []*groupChange) {
 	rep.lookHidden()
+	rep.lookUncovered()
 	rep.sortLooked()
 	zones := sync.OnceValue(rep.next.Opt.ZoneNames)
 	for _, o := range rep.looked {

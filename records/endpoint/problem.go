@@ -69,6 +69,7 @@ const (
 	reasonStrings        = "SeveralStrings"
 	ReasonMismatch       = "DelegationMismatch"
 	ReasonDisplaces      = "DisplacesOthers"
+	ReasonUncovered      = "NotCovered"
 	ReasonHidden         = "Hidden"
 	reasonReserved       = "ReservedName"
 	ReasonLeadsNowhere   = "LeadsNowhere"

@@ -38,6 +38,9 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 		if g.Dropped[c] < len(c.Own) {
 			v.TotalRecords++
 		}
+		if p := s.uncovered(c); p != nil {
+			problems = append(problems, p)
+		}
 		for _, note := range g.Notes[c] {
 			if note.Status == api.ConditionTrue {
 				continue // no problem: its group is not active
@@ -53,6 +56,9 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 		}
 		if !loss.KeepsOut() {
 			v.TotalRecords++
+			if p := z.Uncovered(r.Name); p != nil {
+				problems = append(problems, p)
+			}
 		}
 	}
 	if len(problems) == 0 {

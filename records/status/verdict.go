@@ -122,6 +122,11 @@ func (r *report) collect(s *View) {
 		} else {
 			r.empty++
 		}
+		if p := s.uncovered(c); p != nil {
+			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Condition: api.Condition{
+				Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: p.Reason, Message: p.Message,
+			}})
+		}
 		for _, condition := range g.Notes[c] {
 			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Condition: condition})
 		}
@@ -202,6 +207,11 @@ func (r *report) cause() string {
 		return n.Host + ": " + n.Condition.Message
 	}
 	return all[i].Condition.Message
+}
+
+// uncovered returns the problem that a contender's host takes names out of a wildcard; nil for none.
+func (s *View) uncovered(c *endpoint.Contender) *endpoint.Problem {
+	return s.Zone(rdata.Base(c.Host)).Uncovered(c.Host)
 }
 
 // hiderOf returns what hides a contender's host from queries; nil for nothing.

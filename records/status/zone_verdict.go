@@ -67,7 +67,7 @@ func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verd
 		said = r.Doubt()
 	}
 	v.TotalRecords = 1
-	v.Conditions = served(v, said)
+	v.Conditions = served(v, said.And(z.Uncovered(r.Name)))
 	return v
 }
 
@@ -113,12 +113,13 @@ func (s *View) Spoken(losses zone.LossFunc) iter.Seq[*endpoint.Record] {
 		}
 		for _, z := range s.Served {
 			for _, n := range z.Nodes.All() {
-				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 // almost always
+				uncovered := len(n.Records) > 0 && z.Uncovered(n.Name) != nil
+				quiet := len(n.Records) == 1 && n.Lost == 0 && !n.Cut && z.Turns == 0 && !uncovered // almost always
 				for _, r := range n.Records {
 					if r.Kind != 0 || quiet && r.Doubt() == nil {
 						continue
 					}
-					if (z.LossOf(n, r, losses) != nil || r.Doubt() != nil) && !yield(r) {
+					if (uncovered || z.LossOf(n, r, losses) != nil || r.Doubt() != nil) && !yield(r) {
 						return
 					}
 				}

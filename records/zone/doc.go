@@ -9,6 +9,7 @@
 //	loss.go        the Records that lose → why, for their owners
 //	claims.go      who keeps a name, or a part of its data, to itself   rules 5.1, 5.3 and 5.9
 //	bound.go       which names have something that claims of others may keep out
+//	uncovered.go   names that a wildcard does not answer for, because they exist   rule 5.3
 //	owner_txt.go   owners → TXT records that name them   rule 5.8
 //	apex.go        what the Corefile puts into a zone: its name servers   rule 6.8
 //	cuts.go        what a zone holds of those below it: NS and glue   rule 6.6

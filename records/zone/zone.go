@@ -113,8 +113,8 @@ type sums struct {
 	unserved, Listed int
 	// UnreadNames counts the names whose owners cannot be read now, those of zones below among them.
 	UnreadNames int
-	// delegating counts the NS Records below the apex, served or not.
-	delegating int
+	// delegating counts the NS Records below the apex, served or not. wildcards counts the names with a wildcard below them.
+	delegating, wildcards int
 }
 
 // Origin returns the zone's name, in lower case with a final dot.
@@ -359,6 +359,7 @@ func (e *Edit) attachTo(n, above *Node) {
 	above.Children++
 	if isWildcardOf(n.Name, above.Name) {
 		above.wild = n
+		e.wildcards++
 	}
 }
 
@@ -409,6 +410,7 @@ func (e *Edit) remove(n *Node) {
 		above.Children--
 		if isWildcardOf(n.Name, up) {
 			above.wild = nil
+			e.wildcards--
 		}
 		n = above
 	}
