@@ -144,7 +144,7 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 	own, chooses := make(map[string]bool, len(o.steered)), make(map[string]bool)
 	for _, e := range o.steered {
 		own[e.Name] = true
-		chooses[e.Name] = chooses[e.Name] || e.SetID != ""
+		chooses[e.Name] = chooses[e.Name] || e.SetID != "" && (e.Inner || e.Target != "")
 	}
 	for _, e := range o.steered {
 		e.Leads = own[e.Target] && (chooses[e.Name] || chooses[e.Target])
