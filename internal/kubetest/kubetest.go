@@ -39,6 +39,7 @@ type Server struct {
 	binary  string
 	dir     string
 	port    string // "" until the first start
+	args    []string
 	process *process
 	clients *clients
 
@@ -97,7 +98,7 @@ func (s *Server) start() error {
 	// Retry: another process may have taken a port that was free a moment ago, and on an overloaded
 	// machine the API server gives up by itself.
 	for range 3 {
-		if p, err = run(s.binary, s.dir, s.port); err == nil {
+		if p, err = run(s.binary, s.dir, s.port, s.args...); err == nil {
 			break
 		}
 	}
@@ -118,6 +119,17 @@ func (s *Server) start() error {
 		return fmt.Errorf("use the API server's kubeconfig: %w", err)
 	}
 	return nil
+}
+
+// Second starts another API server with the same objects, which ends with the test. The first one must outlive it.
+func (s *Server) Second(t testing.TB) *Server {
+	t.Helper()
+	second := &Server{binary: s.binary, dir: s.dir, args: []string{"-second"}, installed: s.installed}
+	if err := second.start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(second.Stop)
+	return second
 }
 
 // Stop ends the server gracefully. It does nothing if the server has ended.
@@ -179,8 +191,8 @@ type process struct {
 }
 
 // run starts the binary and waits for its line that says it is ready.
-func run(binary, dir, port string) (*process, error) {
-	cmd := exec.Command(binary, "-dir", dir, "-with-parent")
+func run(binary, dir, port string, args ...string) (*process, error) {
+	cmd := exec.Command(binary, append([]string{"-dir", dir, "-with-parent"}, args...)...)
 	if port != "" {
 		cmd.Args = append(cmd.Args, "-port", port)
 	}

@@ -50,38 +50,39 @@ func TestCRDsInstalledLater(t *testing.T) {
 	boottest.Asks(t, addr, "a.example.com.", "192.0.2.1")
 }
 
-// TestAPIServerBehindSilentBalancer: an API server is restarted behind a load balancer that keeps the
-// connections open and drops what they carry. New ones are made, and what has changed is seen within
-// ten seconds of the server's readiness (TestSilence and TestPauses hold the parts of that; client-go
-// alone takes 45 s).
+// TestAPIServerBehindSilentBalancer: the one of two API servers that is used goes away behind a load balancer that keeps the connections
+// open, drops what they carry, and leads new ones to the other. Later that one is restarted so. What has changed is seen each time; how
+// soon, TestSilence and TestPauses say.
 func TestAPIServerBehindSilentBalancer(t *testing.T) {
 	server := boottest.APIServer(t)
 	server.Apply(t, boottest.GatewayFile("a", "192.0.2.1"))
-	b := newBalancer(t, strings.TrimPrefix(server.Config.Host, "https://"))
+	second := server.Second(t)
+	b := newBalancer(t, strings.TrimPrefix(second.Config.Host, "https://"))
 	through := rest.CopyConfig(server.Config)
 	through.Host = "https://" + b.Addr().String()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	boottest.WriteFile(t, kubeconfig, boottest.KubeconfigFor(t, through))
 	addr := boottest.Kube(t, kubeconfig, "example.com")
 	boottest.Asks(t, addr, "a.example.com.", "192.0.2.1")
-	b.silence()
+	changes := func(to string) {
+		ready := time.Now()
+		server.Apply(t, boottest.GatewayFile("a", to))
+		boottest.Asks(t, addr, "a.example.com.", to)
+		t.Logf("the change was answered %v after the API server was ready", time.Since(ready))
+	}
+	b.silence(strings.TrimPrefix(server.Config.Host, "https://"))
+	second.Kill()
+	changes("192.0.2.2")
+	b.silence(b.leads())
 	server.Kill()
 	server.Restart(t)
-	ready := time.Now()
-	server.Apply(t, boottest.GatewayFile("a", "192.0.2.2"))
-	boottest.Asks(t, addr, "a.example.com.", "192.0.2.2")
-	took := time.Since(ready)
-	t.Logf("the change was answered %v after the API server was ready", took)
-	if took > 30*time.Second {
-		t.Errorf("the change was answered %v after the API server was ready: are silent connections still tested for?", took)
-	}
+	changes("192.0.2.3")
 }
 
-// balancer forwards connections, as a load balancer in front of API servers. At each call of
-// silence, those there are stay open, and nothing comes through them any more.
+// balancer forwards connections, as a load balancer in front of API servers.
 type balancer struct {
 	net.Listener
-	to  string
+	to  atomic.Pointer[string]
 	era atomic.Int32
 }
 
@@ -92,7 +93,8 @@ func newBalancer(t *testing.T, to string) *balancer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &balancer{Listener: l, to: to}
+	b := &balancer{Listener: l}
+	b.to.Store(&to)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -106,12 +108,19 @@ func newBalancer(t *testing.T, to string) *balancer {
 	return b
 }
 
-func (b *balancer) silence() { b.era.Add(1) }
+// leads returns where new connections lead.
+func (b *balancer) leads() string { return *b.to.Load() }
+
+// silence leads new connections to an address. Those there are stay open, and nothing comes through them any more.
+func (b *balancer) silence(to string) {
+	b.to.Store(&to)
+	b.era.Add(1)
+}
 
 // serve forwards a connection. Once it is silent, only the client ends it.
 func (b *balancer) serve(client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", b.to)
+	server, err := net.Dial("tcp", b.leads())
 	if err != nil {
 		return
 	}

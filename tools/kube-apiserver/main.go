@@ -45,6 +45,7 @@ func main() {
 	dir := flag.String("dir", "", "directory for etcd's data, certificates, tokens and the kubeconfig (required)")
 	port := flag.Int("port", 0, "port of the API server on 127.0.0.1; 0 takes a free one")
 	withParent := flag.Bool("with-parent", false, "end when standard input is closed")
+	second := flag.Bool("second", false, "serve the objects of the API server that runs with the same -dir, beside it; prints <dir>/kubeconfig-second")
 	verbose := flag.Int("v", 0, "log level of the API server")
 	flag.Parse()
 	if *dir == "" {
@@ -67,7 +68,7 @@ func main() {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
 		}()
 	}
-	if err := run(ctx, *dir, *port, *verbose); err != nil {
+	if err := run(ctx, *dir, *port, *verbose, *second); err != nil {
 		fail(stderr, fmt.Errorf("%w (more in %s)", err, filepath.Join(*dir, "log")))
 	}
 }
@@ -96,16 +97,30 @@ func divertStderr(file string) (*os.File, error) {
 	return os.NewFile(uintptr(old), "stderr"), nil
 }
 
-func run(ctx context.Context, dir string, port, verbose int) error {
+func run(ctx context.Context, dir string, port, verbose int, second bool) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
-	etcdURL, closeEtcd, err := startEtcd(filepath.Join(dir, "etcd"))
-	if err != nil {
-		return fmt.Errorf("start etcd: %w", err)
+	kubeconfig, etcdURL, shared := filepath.Join(dir, "kubeconfig"), "", filepath.Join(dir, "etcd-url")
+	if second {
+		kubeconfig += "-second"
+		text, err := os.ReadFile(shared)
+		if err != nil {
+			return fmt.Errorf("find the first API server's etcd: %w", err)
+		}
+		etcdURL = string(text)
+	} else {
+		url, closeEtcd, err := startEtcd(filepath.Join(dir, "etcd"))
+		if err != nil {
+			return fmt.Errorf("start etcd: %w", err)
+		}
+		defer closeEtcd()
+		etcdURL = url
+		if err := os.WriteFile(shared, []byte(url), 0o600); err != nil {
+			return err
+		}
 	}
-	defer closeEtcd()
 
 	token, err := adminToken(filepath.Join(dir, "tokens.csv"))
 	if err != nil {
@@ -152,7 +167,6 @@ func run(ctx context.Context, dir string, port, verbose int) error {
 	if err := waitReady(ctx, server, token, done); err != nil {
 		return err
 	}
-	kubeconfig := filepath.Join(dir, "kubeconfig")
 	if err := writeKubeconfig(kubeconfig, server, filepath.Join(certs, "apiserver.crt"), token); err != nil {
 		return err
 	}
