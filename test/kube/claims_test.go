@@ -130,3 +130,32 @@ func TestStaleRegistry(t *testing.T) {
 	registers("nc")
 	queries.check(t)
 }
+
+// TestRecreatedZone: a Zone is deleted, another namespace publishes below its name, and the Zone is made again while its line in the
+// registry stands: it is refused, and the host is answered throughout (rule 6.5).
+func TestRecreatedZone(t *testing.T) {
+	server, p := boottest.APIServer(t), newProcess(t)
+	server.InstallCRDs(t, kubetest.ExternalDNS) // lines wait for a kind that is not installed
+	zone := func(namespace, domain string) {
+		t.Helper()
+		server.Apply(t, fmt.Sprintf("apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {namespace: %s, name: z}\n"+
+			"spec: {domainName: %s, delegations: [{zones: ['*'], records: [{pattern: '*'}]}]}\n", namespace, domain))
+	}
+	zone("dns", "example.org.")
+	zone("evil", "sub.example.org.")
+	p.start(t, boottest.CoreDNS(t), "example.org", "kuadrant {\nkubeconfig "+server.Kubeconfig+"\nlease default/recreated\nzone-namespaces dns\n}")
+	boottest.WaitFor(t, "line of the Zone", func() bool {
+		return strings.Contains(kept(t, server, "default", "recreated-owners-0"), "zone:sub.example.org. local Zone evil/z ")
+	})
+	if err := server.Resource(t, boottest.Ref("kubi.zone/v1alpha1", "Zone", "evil")).Delete(t.Context(), "z", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	server.ApplyIn(t, "tenant", boottest.GatewayAt("g", "a.sub.example.org", "192.0.2.2"))
+	p.expects(t, "a.sub.example.org.", "192.0.2.2")
+	queries := resolve(t, []*process{p}, map[string][]string{"a.sub.example.org.": {"192.0.2.2"}})
+	zone("evil", "sub.example.org.")
+	boottest.WaitFor(t, "the refusal of the Zone", func() bool {
+		return strings.Contains(fmt.Sprint(boottest.Object(t, server, "kubi.zone/v1alpha1", "Zone", "evil", "z").Object["status"]), "NamesTaken")
+	})
+	queries.check(t)
+}
