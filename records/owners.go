@@ -7,7 +7,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
@@ -50,23 +49,19 @@ func (s *Snapshot) ZoneOwners() iter.Seq2[string, api.Owner] {
 // Resolved returns the zones as they were resolved from Zones and the Corefile.
 func (s *Snapshot) Resolved() *endpoint.Zones { return s.Table }
 
-// Below yields the owners at and below a name, in the form of Owner.
+// Below yields the owners at and below a name in the zone that it lies in, in the form of Owner.
 func (s *Snapshot) Below(name string) iter.Seq2[string, api.Owner] {
 	return func(yield func(string, api.Owner) bool) {
-		for _, z := range s.Served {
-			if !rdata.IsSubdomain(z.Origin(), name) && !rdata.IsSubdomain(name, z.Origin()) {
-				continue
-			}
-			if o, ok := s.Owner(api.ZoneKey(z.Origin())); ok && rdata.IsSubdomain(name, z.Origin()) && !yield(api.ZoneKey(z.Origin()), o) {
+		z := s.Zone(name)
+		if z == nil {
+			return
+		}
+		if o, ok := s.Owner(name); ok && !yield(name, o) {
+			return
+		}
+		for at := range z.DeepBelow(name) {
+			if o, ok := s.Owner(at); ok && at != name && !yield(at, o) {
 				return
-			}
-			for at := range z.Nodes.All() {
-				if !rdata.IsSubdomain(name, rdata.Base(at)) {
-					continue
-				}
-				if o, ok := s.Owner(at); ok && !yield(at, o) {
-					return
-				}
 			}
 		}
 	}

@@ -14,12 +14,12 @@ import (
 type incumbents interface {
 	// Resolved returns its zones.
 	Resolved() *Zones
-	// Below yields the owners at and below a name, by api.Objects.Acquired's keys.
+	// Below yields the owners at and below a name in the zone that it lies in.
 	Below(name string) iter.Seq2[string, api.Owner]
 }
 
-// takenNames are the registered names at or below the names of Zones without a registry line of
-// their own (rule 6.5), and those that came below the name of a registered Zone while it was gone.
+// takenNames are the names of others, registered or served, at or below the names of Zones without a registry line of their own (rule 6.5),
+// and those that came below the name of a registered Zone while it was gone.
 type takenNames map[string]*taken
 
 // taken are the registered names in one zone.
@@ -31,7 +31,7 @@ type taken struct {
 	came *taken
 }
 
-// registered is a registry line: a name, and its object.
+// registered is a registry line, or one to be written: a name, and its object.
 type registered struct {
 	name string
 	kind api.Kind
@@ -82,14 +82,41 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 			}
 		}
 	}
-	for at, all := range s.Taken {
-		if all.came == nil {
+	if last != nil {
+		s.addUnwritten(last, in)
+	}
+}
+
+// addUnwritten adds the names that were served, and have no registry line yet, except those in a Zone that was served, too.
+func (s *Zones) addUnwritten(last incumbents, in *api.Objects) {
+	before := last.Resolved()
+	add := func(at, key string, o api.Owner) {
+		all := s.Taken[at]
+		if i, served := before.Index[at]; all.came == nil && served && before.Served[i].Object != nil {
+			return
+		}
+		if _, written := in.Line(key); written {
+			return // almost always
+		}
+		r := registered{NameOf(key), o.Kind, in.MetaOf(o)}
+		if all.add(r); all.came != nil {
+			all.came.add(r)
+		}
+		s.Unsettled = true
+	}
+	for at := range s.Taken {
+		for key, o := range last.Below(at) {
+			add(at, key, o)
+		}
+	}
+	for i := range before.Served {
+		z := &before.Served[i]
+		if z.Object == nil {
 			continue
 		}
-		for key, o := range last.Below(at) {
-			if _, written := in.Line(key); !written {
-				all.came.add(registered{NameOf(key), o.Kind, in.MetaOf(o)})
-				s.Unsettled = true
+		for at, ok := z.Origin, true; ok; at, ok = rdata.Parent(at) {
+			if s.Taken[at] != nil {
+				add(at, api.ZoneKey(z.Origin), api.Owner{Cluster: z.Object.Cluster, Kind: api.KindZone, Name: z.Object.Name})
 			}
 		}
 	}
