@@ -75,6 +75,8 @@ type Step struct {
 	Addresses []AddressState `json:"addresses,omitempty"`
 	// Ends says why the search ends here without data.
 	Ends string `json:"ends,omitempty"`
+	// Uncovers says for which name a wildcard does not answer because this one exists.
+	Uncovers string `json:"uncovers,omitempty"`
 }
 
 // Found says what answers for a name.
@@ -164,6 +166,8 @@ func (s *Snapshot) step(h *hop) Step {
 		at.Found, at.At = FoundName, endpoint.TrimDot(h.node.Name)
 		if h.node.Name != h.name {
 			at.Found = FoundWildcard
+		} else if p := h.zone.Uncovered(h.name); p != nil && at.Ends == "" {
+			at.Uncovers = p.Message
 		}
 		s.explainNode(&at, h)
 	}

@@ -141,6 +141,9 @@ func (t *textWriter) step(s *records.Step) {
 	for i := range s.Addresses {
 		t.address(&s.Addresses[i])
 	}
+	if s.Uncovers != "" {
+		t.line("  uncovers\t%s", s.Uncovers)
+	}
 	if s.Ends != "" {
 		t.line("  ends\t%s", s.Ends)
 	}

@@ -123,9 +123,7 @@ func (r *report) collect(s *View) {
 			r.empty++
 		}
 		if p := s.uncovered(c); p != nil {
-			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Condition: api.Condition{
-				Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: p.Reason, Message: p.Message,
-			}})
+			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Condition: endpoint.Refusal(p.Reason, p.Message)})
 		}
 		for _, condition := range g.Notes[c] {
 			r.add(endpoint.Note{Host: endpoint.TrimDot(c.Host), Condition: condition})
