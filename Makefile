@@ -74,7 +74,7 @@ browser: build ## drive the console in chromium; screenshots go to build/screens
 
 # The gates on allocations and sizes do not hold under the race detector.
 alloc:
-	@$(ALIVE) "allocations and sizes" $(TEST) -run 'Alloc|Size' . ./geo
+	@$(ALIVE) "allocations and sizes" $(TEST) -run 'Alloc|Size' . ./geo ./records
 
 bench: build kube-apiserver ## measure speed and memory: docs/benchmarks.md says what
 	go run ./bench/all
