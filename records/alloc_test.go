@@ -7,9 +7,39 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
+
+// TestLookupAllocations bounds what Lookup allocates. Nothing, for names that
+// exist as they are asked for; else each allocation is named here.
+func TestLookupAllocations(t *testing.T) {
+	tolerated := map[string]float64{
+		// RFC 4592: the records of *.wild under the name asked for: the slice, and
+		// one record.
+		"wildcard": 2,
+		// The records under the name as the client spells it: the slice, and one
+		// record.
+		"mixedcase": 2,
+	}
+	snap := lookupSnapshot(t, 1000)
+	for _, q := range questions {
+		t.Run(q.name, func(t *testing.T) {
+			zone, query := snap.Zone(q.zone), q.query(fixedPlace{geo.FromCodes("", "", "US", "NA")})
+			var a records.Answer
+			allocated := testing.AllocsPerRun(200, func() {
+				query.Random++
+				a = records.Answer{}
+				snap.Lookup(zone, &query, &a)
+			})
+			q.check(t, &a)
+			if allocated > tolerated[q.name] {
+				t.Errorf("%v allocations, want at most %v", allocated, tolerated[q.name])
+			}
+		})
+	}
+}
 
 // TestUnderscoredAllocations: a query for a name with a _ label below a wildcard allocates no more for 900 Records at the wildcard's parent,
 // whose namespaces the name could be, than one for any other name there, and none where the wildcard does not answer (rule 5.9).
