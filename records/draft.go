@@ -87,7 +87,7 @@ func (d *draft) since(name string, m *api.Meta, host bool) int64 {
 	if in.Acquired.Len() == 0 {
 		return m.Created
 	}
-	line, ok := in.Registered(name)
+	line, ok := in.Line(name)
 	switch z := d.zoneOf(rdata.Base(name)); {
 	case !ok && z >= 0 && !d.next.Opt.Sharing(&d.zones[z].Zone)(name) && !host: // no line is kept
 		return m.Created

@@ -143,6 +143,20 @@ func TestMembersHaveABound(t *testing.T) {
 	}
 }
 
+// TestOlderMembersStay: the members that one name can have are those of older objects, in whatever geo group (rule 8.1).
+func TestOlderMembersStay(t *testing.T) {
+	const head = "dnsrecord n/%s root=a.example.com served=example.com at=%s\n    a.example.com CNAME klb.a.example.com\n"
+	text := fmt.Sprintf(head, "old", "1h") + `    klb.a.example.com CNAME us.klb.a.example.com set=US geo=US
+    klb.a.example.com CNAME us.klb.a.example.com set=default geo=*
+    us.klb.a.example.com CNAME us.example.net set=us weight=1
+` + fmt.Sprintf(head, "young", "2h") + "    klb.a.example.com CNAME ie.klb.a.example.com set=IE geo=IE\n" + lines(998, "    ie.klb.a.example.com CNAME l%d.example.net set=l%d weight=0") +
+		fmt.Sprintf(head, "younger", "3h") + "    klb.a.example.com CNAME ie.klb.a.example.com set=IE geo=IE\n" + lines(10, "    ie.klb.a.example.com CNAME m%d.example.net set=m%d weight=1")
+	w, _ := compiled(t, recordstest.Zones("example.com."), text)
+	if got, want := w.Ask(t, "a.example.com A times=20"), "us.example.net."; !strings.Contains(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // TestVerdictsFitAStatus: what is said of a field has a bound, however long the field is: an API server takes no condition with a message of
 // more than 32,768 characters, and one bad object would have no status at all (rule 8.1). The CRDs of DNSRecord and DNSEndpoint that others
 // have installed do not bound their fields.

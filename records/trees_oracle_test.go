@@ -170,6 +170,7 @@ func (o *oddTree) publish(r *rand.Rand) {
 		objects = [][]treeRow{o.rows}
 	}
 	o.rows = slices.Concat(objects...)
+	defer o.prune()
 	for i, rows := range objects {
 		o.text += fmt.Sprintf(head, fmt.Sprint("o", i), i)
 		for _, row := range rows {
@@ -180,6 +181,17 @@ func (o *oddTree) publish(r *rand.Rand) {
 	if n == 1 && r.IntN(4) == 0 {
 		o.text += "dnsendpoint n2/w at=3h\n    *.h.example.com A 198.51.100.1\n"
 	}
+}
+
+// prune takes away CNAMEs to names of the chain that have nothing, where a name has anything else.
+func (o *oddTree) prune() {
+	all := o.rows
+	dead := func(row treeRow) bool {
+		return row.target != "" && !strings.HasSuffix(row.target, ".example.net") && !slices.ContainsFunc(all, func(of treeRow) bool { return of.name == row.target })
+	}
+	o.rows = slices.DeleteFunc(slices.Clone(all), func(row treeRow) bool {
+		return dead(row) && slices.ContainsFunc(all, func(of treeRow) bool { return of.name == row.name && !dead(of) })
+	})
 }
 
 // at returns the rows at a name, each once.

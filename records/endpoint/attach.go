@@ -259,22 +259,28 @@ func (around *Surroundings) refused(p *api.DNSPolicy, host string, t *Targets) (
 	return refused
 }
 
-// withoutItself returns the targets without the host's own name: a name cannot be its own target.
+// withoutItself returns what Without does, and notes what is dropped.
 func (t *Target) withoutItself(p *api.DNSPolicy, host string, all *Targets) *Targets {
-	if !slices.ContainsFunc(all.Leaves, func(l Member) bool { return slices.Contains(l.Hostnames, host) }) {
+	if !slices.ContainsFunc(all.Leaves, func(l Member) bool { return slices.ContainsFunc(l.Hostnames, leadsBackTo(host)) }) {
 		return all
 	}
-	t.Note(p, TrimDot(host), "", ReasonDropped, "the host is one of its own Gateway's addresses; dropping that address")
+	t.Note(p, TrimDot(host), "", ReasonDropped, "the host, or a name of its chain, is one of its own Gateway's addresses; dropping that address")
 	return Without(all, host)
 }
 
-// Without returns the targets without a hostname.
+// leadsBackTo reports whether a hostname is a host's own name, or one of its chain: neither can be its target.
+func leadsBackTo(host string) func(hostname string) bool {
+	chain := KLB + rdata.Base(host)
+	return func(hostname string) bool { return hostname == host || rdata.IsSubdomain(chain, hostname) }
+}
+
+// Without returns the targets of a host without those that lead back to it.
 func Without(all *Targets, host string) *Targets {
 	own := *all
 	own.Leaves = slices.Clone(all.Leaves)
 	for i := range own.Leaves {
 		l := &own.Leaves[i]
-		l.Hostnames = slices.DeleteFunc(slices.Clone(l.Hostnames), func(h string) bool { return h == host })
+		l.Hostnames = slices.DeleteFunc(slices.Clone(l.Hostnames), leadsBackTo(host))
 	}
 	return &own
 }

@@ -143,8 +143,12 @@ type chosen struct {
 }
 
 // Choose returns the Secrets that publish a host, several if they share the longest matching domain, or what keeps the host from being
-// published. beside are Secrets of that domain whose zone is not served here: they do not count beside others (rule 8.1).
+// published. beside are Secrets of that domain whose zone is not served here: they do not count beside others (rule 8.1). pr is nil after an
+// incumbent without a registry line (rule 5.4) whose Secret has gone: the registry has no word of it.
 func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
+	if pr == nil {
+		return nil, nil, nil
+	}
 	if pr.problem != nil {
 		return nil, nil, pr.problem
 	}

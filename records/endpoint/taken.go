@@ -22,14 +22,15 @@ type incumbents interface {
 // and those that came below the name of a registered Zone while it was gone.
 type takenNames map[string]*taken
 
-// taken are the registered names in one zone.
+// taken are the names in one zone.
 type taken struct {
-	number map[string]int // of each namespace
-	all    int
-	first  []registered // the first maxTaken of each namespace, in the registry's order
+	number, unwritten map[string]int // of each namespace, and those without a line among them
+	first             []registered   // the first maxTaken of each namespace, in the registry's order
 	// came are those that came while the registered Zone was gone; nil if it was not.
 	came *taken
 }
+
+func newTaken() *taken { return &taken{number: make(map[string]int), unwritten: make(map[string]int)} }
 
 // registered is a registry line, or one to be written: a name, and its object.
 type registered struct {
@@ -57,9 +58,9 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 			if !fqdns[at] || a.registered && !back {
 				continue
 			}
-			all := &taken{number: make(map[string]int)}
+			all := newTaken()
 			if s.Taken[a.FQDN] = all; back {
-				all.came = &taken{number: make(map[string]int)}
+				all.came = newTaken()
 			}
 			break
 		}
@@ -99,10 +100,12 @@ func (s *Zones) addUnwritten(last incumbents, in *api.Objects) {
 			return // almost always
 		}
 		r := registered{NameOf(key), o.Kind, in.MetaOf(o)}
-		if all.add(r); all.came != nil {
-			all.came.add(r)
+		for _, all := range [...]*taken{all, all.came} {
+			if all != nil {
+				all.add(r)
+				all.unwritten[namespaceKey(r.meta)]++
+			}
 		}
-		s.Unsettled = true
 	}
 	for at := range s.Taken {
 		for key, o := range last.Below(at) {
@@ -161,13 +164,11 @@ func (t *taken) add(r registered) {
 		t.first = append(t.first, r)
 	}
 	t.number[namespace]++
-	t.all++
 }
 
-// refuse returns the problem that the registry has names in a Zone for other namespaces than its
-// own and that of the Zone above; nil if it has none.
-func (t takenNames) refuse(a *Admission) *Problem {
-	in := t[a.FQDN]
+// refuse returns the problem that a Zone would take names of other namespaces than its own and that of the Zone above; nil if there are none.
+func (s *Zones) refuse(a *Admission) *Problem {
+	in := s.Taken[a.FQDN]
 	if in != nil && a.registered {
 		in = in.came
 	}
@@ -175,13 +176,19 @@ func (t takenNames) refuse(a *Admission) *Problem {
 		return nil
 	}
 	own, above := namespaceKey(&a.Zone.Meta), namespaceKey(&a.Parent.Meta)
-	n := in.all - in.number[own]
-	if own != above {
-		n -= in.number[above]
+	others := func(number map[string]int) (n int) {
+		for of, m := range number {
+			if of != own && of != above {
+				n += m
+			}
+		}
+		return n
 	}
+	n := others(in.number)
 	if n == 0 {
 		return nil
 	}
+	s.Unsettled = s.Unsettled || others(in.unwritten) == n
 	var names []string
 	for _, r := range in.first {
 		if of := namespaceKey(r.meta); of == own || of == above {

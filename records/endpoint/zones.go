@@ -39,12 +39,12 @@ type Zones struct {
 	Index  map[string]int
 	// Admissions are the decisions on each cluster's Zones, by namespace/name.
 	Admissions []map[string]*Admission
-	// Taken has the registered names in Zones without a line of their own.
+	// Taken has the names of others in Zones without a line of their own.
 	Taken takenNames
 	// vacated has the registry as it was when a registered Zone went, by its name, while its line stays: what others have published there
 	// since is not the Zone's when it comes back (rule 6.5).
 	vacated map[string]tree.Map[api.Owner]
-	// Unsettled is true if names without a line count for a Zone that was gone: no line will tell when they are given up.
+	// Unsettled is true if a Zone is refused for names without a line alone: no line will tell when they are given up.
 	Unsettled bool
 	// Reserved are the Corefile's zones whose names have the label klb: no Zone below another zone may have it (rule 2.8).
 	Reserved []string
@@ -257,7 +257,7 @@ func (s *Zones) admit(a *Admission, opt *Options) {
 		return
 	}
 	if a.Parent != nil {
-		if a.Problem = s.Taken.refuse(a); a.Problem != nil {
+		if a.Problem = s.refuse(a); a.Problem != nil {
 			return
 		}
 	}

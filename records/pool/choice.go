@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"math"
 	"slices"
 
 	"github.com/miekg/dns"
@@ -59,10 +58,6 @@ func (b *Builder) chooseAlong(at *host, v *View, c *chain, members [][]option, h
 		b.noteGeo(g.head.contender, g.code)
 		toGroup := cname(c.top.name, g.head.TTL, g.name, lowered)
 		for _, o := range members[i] {
-			if len(all) == maxMembers {
-				b.crowd(o.row, head.name)
-				continue
-			}
 			o.group = int32(i)
 			from := len(b.hops)
 			b.hops = append(append(b.hops, way...), toGroup, cname(g.name, o.row.TTL, o.name, lowered))
@@ -143,7 +138,7 @@ func (b *Builder) member(at *host, name string, o *option, flat, other bool) Mem
 	if !o.alias && o.row.SetID != "" {
 		m.ID = o.row.SetID + "." // sets at one name
 	}
-	limit := uint32(math.MaxUint32)
+	limit := o.limit()
 	if flat { // rule 2.4: the lowest TTL of the chain
 		for _, rr := range o.cnames {
 			limit = min(limit, rr.Header().Ttl)

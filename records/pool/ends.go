@@ -28,6 +28,7 @@ type option struct {
 	end
 	row   *owned // the endpoint; the first one of several with addresses
 	alias bool   // it is a CNAME
+	ttl   uint32 // the lowest of CNAMEs in whose place it is answered; 0 for none
 	// group is the geo group in a pool, and cnames are those from the head of the pool to the end.
 	group  int32
 	cnames []dns.RR
@@ -67,8 +68,7 @@ func (b *Builder) optionsOf(t *hostTree, br *branch) []option {
 }
 
 // hostnamesOf returns the ends of the CNAMEs at a name, numbered by b.hostnames. Several may lead to one: it has the checks of all of them
-// (rule 4.5). A name of the same tree or
-// object has none, since what stands there is checked.
+// (rule 4.5). A name of the same tree or object has none, since what stands there is checked.
 func (b *Builder) hostnamesOf(t *hostTree, br *branch) (ends []end) {
 	b.hostnames.again()
 	var cells []Cells
@@ -179,19 +179,27 @@ func (b *Builder) fitting(l *addressList, c *endpoint.Contender, e *endpoint.End
 	return addrs
 }
 
+// limit returns the highest TTL that the option may have.
+func (o *option) limit() uint32 {
+	if o.ttl == 0 {
+		return math.MaxUint32
+	}
+	return o.ttl
+}
+
 // set returns the data of a name that answers by itself, without a choice: addresses, or one CNAME.
 func (o *option) set(name string, host api.Attributes) *Set {
 	if !o.alias {
-		return o.end.set(name, host, false)
+		return o.end.set(name, host, false, o.limit())
 	}
-	s := &Set{RRs: []dns.RR{rdata.CNAME(name, o.row.TTL, o.name)}, Cells: o.cells, Attributes: host}
+	s := &Set{RRs: []dns.RR{rdata.CNAME(name, min(o.row.TTL, o.limit()), o.name)}, Cells: o.cells, Attributes: host}
 	s.word(o.gateway)
 	return s
 }
 
-// set returns addresses as the data of their name. part is true in a chain.
-func (e *end) set(name string, host api.Attributes, part bool) *Set {
-	s := &Set{RRs: slices.Clip(e.leaf.addresses(name, math.MaxUint32)), V4: e.leaf.v4, Cells: e.cells, Attributes: host, part: part}
+// set returns addresses as the data of a name, with a TTL of at most limit. part is true in a chain.
+func (e *end) set(name string, host api.Attributes, part bool, limit uint32) *Set {
+	s := &Set{RRs: slices.Clip(e.leaf.addresses(name, limit)), V4: e.leaf.v4, Cells: e.cells, Attributes: host, part: part}
 	s.word(e.gateway)
 	return s
 }

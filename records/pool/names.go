@@ -1,7 +1,10 @@
 package pool
 
 import (
+	"math"
 	"slices"
+
+	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
@@ -56,7 +59,7 @@ func (b *Builder) pooled(at *host, t *hostTree, c *chain) {
 	for i := range t.branches {
 		if br := &t.branches[i]; br.role == roleMember {
 			br.end = b.optionsOf(t, br)[0].end // all its addresses: they have no set identifiers
-			b.below(at, br, br.end.set(br.name, at.attributes, true))
+			b.below(at, br, br.end.set(br.name, at.attributes, true, math.MaxUint32))
 		}
 	}
 	members := make([][]option, len(c.groups))
@@ -68,6 +71,7 @@ func (b *Builder) pooled(at *host, t *hostTree, c *chain) {
 			}
 		}
 	}
+	b.thin(c, members)
 	var top *View
 	for _, br := range c.hosts {
 		other := b.other(at, br)
@@ -92,6 +96,31 @@ func (b *Builder) pooled(at *host, t *hostTree, c *chain) {
 	}
 }
 
+// thin drops members beyond maxMembers: those of the youngest objects, whatever their group.
+func (b *Builder) thin(c *chain, members [][]option) {
+	n := 0
+	for _, of := range members {
+		n += len(of)
+	}
+	if n <= maxMembers {
+		return // almost always
+	}
+	all := make([]*option, 0, n)
+	for _, of := range members {
+		for i := range of {
+			all = append(all, &of[i])
+		}
+	}
+	slices.SortStableFunc(all, func(x, y *option) int { return x.row.contender.Older(y.row.contender) })
+	for _, o := range all[maxMembers:] {
+		b.crowd(o.row, c.hosts[0].name)
+		o.row = nil
+	}
+	for i := range members {
+		members[i] = slices.DeleteFunc(members[i], func(o option) bool { return o.row == nil })
+	}
+}
+
 // below makes a name of a chain, unless it is another host's.
 func (b *Builder) below(at *host, br *branch, data Data) {
 	if !at.apart {
@@ -108,14 +137,19 @@ func (b *Builder) other(at *host, br *branch) bool {
 // host that is answered flat has what its only CNAME leads to.
 func (b *Builder) alone(at *host, t *hostTree, br *branch) {
 	for i := range br.rows {
-		b.noteFailover(&br.rows[i])
+		f := &br.rows[i]
+		to := t.at(f.Target)
+		b.noteFailover(f, f.Leads || f.Type == dns.TypeCNAME && to != nil && (br.chooses() || to.chooses()))
 	}
-	host, has := t.isHost(br), br
+	host, has, ttl := t.isHost(br), br, uint32(0)
 	other := host && b.other(at, br)
 	if host && (other || at.zone.Flatten || at.apart) {
-		has = t.end(br)
+		has, ttl = t.end(br)
 	}
 	all := b.optionsOf(t, has)
+	for i := range all {
+		all[i].ttl = ttl
+	}
 	if at.apart {
 		all = b.inPlace(t, all)
 	}
@@ -138,20 +172,26 @@ func (b *Builder) alone(at *host, t *hostTree, br *branch) {
 func (b *Builder) inPlace(t *hostTree, all []option) (kept []option) {
 	for _, o := range all {
 		if to := t.at(o.name); o.alias && to != nil {
-			ends := b.optionsOf(t, t.end(to))
+			last, ttl := t.end(to)
+			ends := b.optionsOf(t, last)
 			if len(ends) != 1 || ends[0].alias {
 				continue
 			}
 			o.end, o.alias = ends[0].end, false
+			for _, passed := range [...]uint32{o.row.TTL, ttl} {
+				if passed > 0 && passed < o.limit() {
+					o.ttl = passed
+				}
+			}
 		}
 		kept = append(kept, o)
 	}
 	return kept
 }
 
-// noteFailover tells the owners of a CNAME that leads from a choice, or to one, to another name of theirs that no pool has (rule 6.10).
-func (b *Builder) noteFailover(f *owned) {
-	if !f.Leads {
+// noteFailover tells the owners of a CNAME whether it leads from a choice, or to one, to another name of theirs that no pool has (rule 6.10).
+func (b *Builder) noteFailover(f *owned, leads bool) {
+	if !leads {
 		return
 	}
 	for c := range f.contenders() {

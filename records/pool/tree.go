@@ -1,6 +1,10 @@
 package pool
 
 import (
+	"slices"
+
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -56,6 +60,28 @@ func (b *Builder) gather(t *hostTree, h string, contenders []*endpoint.Contender
 	for i := range t.branches {
 		t.branches[i].rows = b.fold(t.branches[i].name, t.branches[i].rows)
 	}
+	b.prune(t)
+}
+
+// prune drops CNAMEs to names of the chain that have nothing, where a name has anything else: an endpoint without a usable address is no
+// member (rule 1.3).
+func (b *Builder) prune(t *hostTree) {
+	chain := endpoint.KLB + t.host
+	dead := func(f owned) bool {
+		return f.Type == dns.TypeCNAME && t.at(f.Target) == nil && rdata.IsSubdomain(chain, f.Target)
+	}
+	for i := range t.branches {
+		br := &t.branches[i]
+		if !slices.ContainsFunc(br.rows, dead) || !slices.ContainsFunc(br.rows, func(f owned) bool { return !dead(f) }) {
+			continue // almost always
+		}
+		for j := range br.rows {
+			if f := &br.rows[j]; dead(*f) {
+				b.drop(f, endpoint.ReasonDropped, "%s leads to %s, which has no address; dropping it", endpoint.TrimDot(br.name), endpoint.TrimDot(f.Target))
+			}
+		}
+		br.rows = slices.DeleteFunc(br.rows, dead)
+	}
 }
 
 // add adds a branch without endpoints.
@@ -72,14 +98,22 @@ func (t *hostTree) add(name string) {
 // isHost reports whether a branch is H' or *.H'.
 func (t *hostTree) isHost(br *branch) bool { return rdata.Base(br.name) == t.host }
 
-// end returns the name to which CNAMEs lead from a name that has nothing else, as far as there is one.
-func (t *hostTree) end(br *branch) *branch {
+// end returns the name to which CNAMEs lead from a name that has nothing else, as far as there is one, and their lowest TTL; 0 for none.
+func (t *hostTree) end(br *branch) (to *branch, ttl uint32) {
 	for range t.branches {
-		to := t.at(br.rows[0].Target)
+		f := &br.rows[0]
+		to := t.at(f.Target)
 		if to == nil || len(br.rows) > 1 || t.isHost(to) {
 			break
 		}
-		br = to
+		if br = to; ttl == 0 || f.TTL < ttl {
+			ttl = f.TTL
+		}
 	}
-	return br
+	return br, ttl
+}
+
+// chooses reports whether the name makes a choice.
+func (br *branch) chooses() bool {
+	return slices.ContainsFunc(br.rows, func(f owned) bool { return f.SetID != "" || f.Chosen() })
 }

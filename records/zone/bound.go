@@ -10,7 +10,7 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// The parts of a name that others' claims may keep out: see NoteBound.
+// The parts of a name that others' claims may keep out: see noteBound.
 const (
 	boundRecords = 1 << iota
 	boundGroup

@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -31,35 +32,43 @@ func (z *Zone) uncovered(name string) (at, wildcard string) {
 		if n == nil || n.Unserved || n.Cut || at != name && n.addressed() || OfType(n.Static, dns.TypeNS) != nil || OfType(n.Static, dns.TypeDNAME) != nil {
 			return "", ""
 		}
-		up, _ := rdata.Parent(at)
-		above := z.Node(up)
-		if above == nil || above.wild == nil || strings.HasPrefix(at, rdata.Wildcard) {
-			continue
+		if by := z.wildcardBeside(at); by != "" && !n.addressed() && !endpoint.Underscored(at) {
+			return at, by
 		}
-		if n.addressed() || !above.wild.addressed() || endpoint.Underscored(at) {
-			return "", ""
-		}
-		return at, above.wild.Name
 	}
 	return "", ""
 }
 
-// WhyUncovered is Uncovered for any name of the zone, which may have nothing but names below it, or may not exist.
+// wildcardBeside returns the wildcard with addresses that would answer for a name if that did not exist; "" for none.
+func (z *Zone) wildcardBeside(name string) string {
+	up, _ := rdata.Parent(name)
+	if above := z.Node(up); !strings.HasPrefix(name, rdata.Wildcard) && above != nil && above.wild.addressed() {
+		return above.wild.Name
+	}
+	return ""
+}
+
+// WhyUncovered returns the problem that a name, or the closest one above it that exists, takes itself out of a wildcard, by what is at it or
+// below it; nil for none.
 func (z *Zone) WhyUncovered(name string) *endpoint.Problem {
 	for z.Node(name) == nil {
 		name, _ = rdata.Parent(name)
 	}
-	if !z.Node(name).HasData() {
-		for below := range z.DeepBelow(name) {
-			if p := z.Uncovered(below); p != nil {
-				return p
-			}
+	switch {
+	case z.wildcards == 0 || name == z.Origin() || z.wildcardBeside(name) == "":
+		return nil
+	case z.Node(name).HasData():
+		return z.Uncovered(name)
+	}
+	for below := range z.DeepBelow(name) {
+		if at, _ := z.uncovered(below); at == name && z.Node(below).HasData() {
+			return z.Uncovered(below)
 		}
 	}
-	return z.Uncovered(name)
+	return nil
 }
 
-// addressed reports whether the node, which may be nil, has addresses or a CNAME.
+// addressed reports whether the node, which may be nil, has addresses or a CNAME, or may have them as its owner cannot be read.
 func (n *Node) addressed() bool {
 	if n == nil || n.Unserved {
 		return false
@@ -69,7 +78,8 @@ func (n *Node) addressed() bool {
 			return true
 		}
 	}
-	return n.Steered.Owner != nil
+	data := n.Steered.Data
+	return n.Unread() || data != nil && (data.Has(pool.A) || data.Has(pool.AAAA) || data.Has(pool.CNAME))
 }
 
 // UncoveredBy yields the names whose Uncovered differs from that in z, the version before, because of a name in which the two differ.
