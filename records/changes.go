@@ -187,7 +187,7 @@ func (c *compiler) findAgain(e *clusterEdit) {
 	}
 	for _, key := range c.next.In.AcquiredChanged {
 		for _, in := range [...]*api.Objects{&c.prev.In, &c.next.In} {
-			line, _ := in.Registered(key)
+			line, _ := in.Line(key)
 			if line.Secret == "" {
 				continue
 			}

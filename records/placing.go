@@ -14,8 +14,8 @@ import (
 
 // place puts the changed Records at their names (rule 6.3).
 func (c *compiler) place() {
+	c.recorded = haveRecords(c.next.In.Clusters)
 	for _, e := range c.clusters {
-		c.recorded = c.recorded || e.in.Records.Len()+e.in.DNSRecords.Len()+e.in.DNSEndpoints.Len() > 0
 		if c.prev == nil {
 			for name, rec := range e.in.Records.All() {
 				c.placeAt(e, name, rec)

@@ -160,8 +160,17 @@ func sameClusters(s *Snapshot, in *api.Objects) bool {
 
 func sameRun(a, b *api.Cluster) bool { return a.Name == b.Name && a.UID == b.UID && a.Epoch == b.Epoch }
 
-// sameKeeping reports whether both have a registry, or neither: that decides since when each name is whose.
-func sameKeeping(a, b *api.Objects) bool { return (a.Acquired.Len() > 0) == (b.Acquired.Len() > 0) }
+// sameKeeping reports whether both have a registry, or neither: that decides since when each name is whose. With one, both must have objects
+// with records, or neither: else nothing is asked of registered names that nobody has.
+func sameKeeping(a, b *api.Objects) bool {
+	kept := a.Acquired.Len() > 0
+	return kept == (b.Acquired.Len() > 0) && (!kept || haveRecords(a.Clusters) == haveRecords(b.Clusters))
+}
+
+// haveRecords reports whether names may have Records, because there are Records or objects with endpoints.
+func haveRecords(all []*api.Cluster) bool {
+	return slices.ContainsFunc(all, func(c *api.Cluster) bool { return c.Records.Len()+c.DNSRecords.Len()+c.DNSEndpoints.Len() > 0 })
+}
 
 // sameReading reports whether both have been read equally far, and pool the same namespaces.
 func sameReading(a, b *api.Objects) bool {

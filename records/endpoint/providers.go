@@ -76,7 +76,7 @@ func ProvidersOf(zones *Zones, opt *Options, registry *api.Objects, in *api.Clus
 // formerSecret returns the Secret that the registry names for a host of the policy's namespace, if as far as is known it does not exist, or
 // it is one of several defaults; "" for none. Only an existing Secret takes a host away.
 func (pr *Provision) formerSecret(host string) string {
-	line, ok := pr.registry.Registered(host)
+	line, ok := pr.registry.Line(host) // not an incumbent: children are made on demand, when it is another one
 	ref := pr.policy.Provider.Name
 	switch {
 	case !ok || line.Secret == "" || ref != "" && ref != line.Secret:
@@ -143,12 +143,8 @@ type chosen struct {
 }
 
 // Choose returns the Secrets that publish a host, several if they share the longest matching domain, or what keeps the host from being
-// published. beside are Secrets of that domain whose zone is not served here: they do not count beside others (rule 8.1). pr is nil after an
-// incumbent without a registry line (rule 5.4) whose Secret has gone: the registry has no word of it.
+// published. beside are Secrets of that domain whose zone is not served here: they do not count beside others (rule 8.1).
 func (pr *Provision) Choose(host string) (best, beside []chosen, p *Problem) {
-	if pr == nil {
-		return nil, nil, nil
-	}
 	if pr.problem != nil {
 		return nil, nil, pr.problem
 	}

@@ -274,6 +274,11 @@ func (e *Edit) Below(name string) func(yield func(string) bool) {
 					return
 				}
 			}
+			for at := range e.owned.from("") { // reserved ones may have no node
+				if e.Node(at) == nil && !yield(at) {
+					return
+				}
+			}
 			return
 		}
 		prefix := rdata.FromRoot(name)

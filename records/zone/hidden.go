@@ -41,7 +41,7 @@ func (e *Edit) noteDeep(name string) {
 	}
 	n := e.Node(name)
 	_, owned := e.owned.Get(name)
-	if owned || n != nil && (len(n.Records) > 0 || n.Steered.Owner != nil && !n.Steered.Inner()) {
+	if owned || n != nil && (len(n.Records) > 0 || n.Steered.Owner != nil && (n.Steered.Data == nil || !n.Steered.Inner())) {
 		e.deep.edit().Set(rdata.FromRoot(name), struct{}{})
 	} else {
 		e.deep.edit().Delete(rdata.FromRoot(name))
