@@ -52,7 +52,7 @@ func (rep *reporter) lookHidden() {
 
 // lookUncovered has the objects looked at that take names out of a wildcard since now, or until now.
 func (rep *reporter) lookUncovered() {
-	if rep.anew() {
+	if rep.prev == nil {
 		return // all are looked at anyway
 	}
 	for i, e := range rep.edits {
