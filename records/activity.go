@@ -34,7 +34,7 @@ func (c *compiler) activate() {
 		switched := make(map[int]bool)
 		for _, named := range [...]map[string]status.Activity{before, c.next.Activity} {
 			for origin := range named {
-				if before[origin].Active.Has(was) != c.next.Activity[origin].Active.Has(is) {
+				if active := c.next.Activity[origin].Active.Has(is); before[origin].Active.Has(was) != active || was != is && !active { // which one is told
 					switched[c.next.Table.Index[origin]] = true
 				}
 			}
