@@ -250,7 +250,9 @@ func (b *Builder) simple(on, usable []*endpoint.Contender) {
 		why = endpoint.AddressesWin
 	} else {
 		first, zone := &hostnames[0], b.Zone(host)
-		b.noteFailover(first, first.Leads)
+		if first.Leads {
+			b.noteFailover(first)
+		}
 		hostnames, served = hostnames[1:], first.Target
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
 		if !(host == zone.Origin || b.Static(host)) || b.resolvable(first.contender, host, first.Target, zone) {

@@ -138,7 +138,7 @@ func (b *Builder) member(at *host, name string, o *option, flat, other bool) Mem
 	if !o.alias && o.row.SetID != "" {
 		m.ID = o.row.SetID + "." // sets at one name
 	}
-	limit := o.limit()
+	limit := o.limit
 	if flat { // rule 2.4: the lowest TTL of the chain
 		for _, rr := range o.cnames {
 			limit = min(limit, rr.Header().Ttl)

@@ -22,7 +22,6 @@
 //
 //	steered.go   the data of a name, and whose they are
 //	set.go       addresses without a choice
-//	below.go     the names that a host which is answered flat follows
 //	view.go      a name's view of a choice   rule 2.4
 //	pool.go      members, groups and the bounds of a choice   rule 4.6
 //	member.go    what leads to one member, and its answers

@@ -28,7 +28,7 @@ type option struct {
 	end
 	row   *owned // the endpoint; the first one of several with addresses
 	alias bool   // it is a CNAME
-	ttl   uint32 // the lowest of CNAMEs in whose place it is answered; 0 for none
+	limit uint32 // its highest TTL: the lowest of the CNAMEs in whose place it is answered (rule 2.4); math.MaxUint32 for none
 	// group is the geo group in a pool, and cnames are those from the head of the pool to the end.
 	group  int32
 	cnames []dns.RR
@@ -58,10 +58,10 @@ func (b *Builder) optionsOf(t *hostTree, br *branch) []option {
 		case len(all) == maxMembers:
 			b.crowd(f, br.name)
 		case f.Type == dns.TypeCNAME:
-			all = append(all, option{end: hostnames[b.hostnames.at(f.Target)], row: f, alias: true})
+			all = append(all, option{end: hostnames[b.hostnames.at(f.Target)], row: f, alias: true, limit: math.MaxUint32})
 		default:
 			leaves[at].taken = true
-			all = append(all, option{end: leaves[at].end, row: f})
+			all = append(all, option{end: leaves[at].end, row: f, limit: math.MaxUint32})
 		}
 	}
 	return all
@@ -179,20 +179,12 @@ func (b *Builder) fitting(l *addressList, c *endpoint.Contender, e *endpoint.End
 	return addrs
 }
 
-// limit returns the highest TTL that the option may have.
-func (o *option) limit() uint32 {
-	if o.ttl == 0 {
-		return math.MaxUint32
-	}
-	return o.ttl
-}
-
 // set returns the data of a name that answers by itself, without a choice: addresses, or one CNAME.
 func (o *option) set(name string, host api.Attributes) *Set {
 	if !o.alias {
-		return o.end.set(name, host, false, o.limit())
+		return o.end.set(name, host, false, o.limit)
 	}
-	s := &Set{RRs: []dns.RR{rdata.CNAME(name, min(o.row.TTL, o.limit()), o.name)}, Cells: o.cells, Attributes: host}
+	s := &Set{RRs: []dns.RR{rdata.CNAME(name, min(o.row.TTL, o.limit), o.name)}, Cells: o.cells, Attributes: host}
 	s.word(o.gateway)
 	return s
 }

@@ -139,16 +139,18 @@ func (b *Builder) alone(at *host, t *hostTree, br *branch) {
 	for i := range br.rows {
 		f := &br.rows[i]
 		to := t.at(f.Target)
-		b.noteFailover(f, f.Leads || f.Type == dns.TypeCNAME && to != nil && (br.chooses() || to.chooses()))
+		if f.Leads || f.Type == dns.TypeCNAME && to != nil && (br.chooses() || to.chooses()) {
+			b.noteFailover(f)
+		}
 	}
-	host, has, ttl := t.isHost(br), br, uint32(0)
+	host, has, limit := t.isHost(br), br, uint32(math.MaxUint32)
 	other := host && b.other(at, br)
 	if host && (other || at.zone.Flatten || at.apart) {
-		has, ttl = t.end(br)
+		has, limit = t.end(br)
 	}
 	all := b.optionsOf(t, has)
 	for i := range all {
-		all[i].ttl = ttl
+		all[i].limit = limit
 	}
 	if at.apart {
 		all = b.inPlace(t, all)
@@ -172,28 +174,20 @@ func (b *Builder) alone(at *host, t *hostTree, br *branch) {
 func (b *Builder) inPlace(t *hostTree, all []option) (kept []option) {
 	for _, o := range all {
 		if to := t.at(o.name); o.alias && to != nil {
-			last, ttl := t.end(to)
+			last, limit := t.end(to)
 			ends := b.optionsOf(t, last)
 			if len(ends) != 1 || ends[0].alias {
 				continue
 			}
-			o.end, o.alias = ends[0].end, false
-			for _, passed := range [...]uint32{o.row.TTL, ttl} {
-				if passed > 0 && passed < o.limit() {
-					o.ttl = passed
-				}
-			}
+			o.end, o.alias, o.limit = ends[0].end, false, min(o.limit, o.row.TTL, limit)
 		}
 		kept = append(kept, o)
 	}
 	return kept
 }
 
-// noteFailover tells the owners of a CNAME whether it leads from a choice, or to one, to another name of theirs that no pool has (rule 6.10).
-func (b *Builder) noteFailover(f *owned, leads bool) {
-	if !leads {
-		return
-	}
+// noteFailover tells the owners of a CNAME that it leads from a choice, or to one, to another name of theirs that no pool has (rule 6.10).
+func (b *Builder) noteFailover(f *owned) {
 	for c := range f.contenders() {
 		b.note(c, endpoint.ReasonNoFailover, "%s: its CNAMEs do not fail over: each name chooses by itself, whatever is up behind it. "+
 			"Endpoints are one pool only in the form host, klb.<host>, a name for each geo code, members", endpoint.TrimDot(c.Host))

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"math"
 	"slices"
 
 	"github.com/miekg/dns"
@@ -98,17 +99,17 @@ func (t *hostTree) add(name string) {
 // isHost reports whether a branch is H' or *.H'.
 func (t *hostTree) isHost(br *branch) bool { return rdata.Base(br.name) == t.host }
 
-// end returns the name to which CNAMEs lead from a name that has nothing else, as far as there is one, and their lowest TTL; 0 for none.
-func (t *hostTree) end(br *branch) (to *branch, ttl uint32) {
+// end returns the name to which CNAMEs lead from a name that has nothing else, as far as there is one, and their lowest TTL; math.MaxUint32
+// without CNAMEs.
+func (t *hostTree) end(br *branch) (last *branch, ttl uint32) {
+	ttl = math.MaxUint32
 	for range t.branches {
 		f := &br.rows[0]
 		to := t.at(f.Target)
 		if to == nil || len(br.rows) > 1 || t.isHost(to) {
 			break
 		}
-		if br = to; ttl == 0 || f.TTL < ttl {
-			ttl = f.TTL
-		}
+		br, ttl = to, min(ttl, f.TTL)
 	}
 	return br, ttl
 }
