@@ -183,7 +183,7 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 	}
 	answerNode(z, n, q, &more)
 	if len(more.Answer) == 0 {
-		a.closeAs(&more)
+		a.Closed, a.Scope, a.Located = more.Closed, max(a.Scope, more.Scope), a.Located || more.Located
 		s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
 		return false
 	}
@@ -204,13 +204,6 @@ func (s *Snapshot) follow(z *zone.Zone, q *Query, a *Answer, left *budget, flat 
 	had := len(a.Answer)
 	a.Answer = appendNew(a.Answer, more.Answer)
 	return len(a.Answer) > had
-}
-
-// closeAs makes a closed if its last name, which has no data, is, and then as dependent on the client.
-func (a *Answer) closeAs(last *Answer) {
-	if a.Located = a.Located || last.Located; last.Closed {
-		a.Closed, a.Scope = true, max(a.Scope, last.Scope)
-	}
 }
 
 // appendNew returns the records of a chain so far followed by more. It drops a DNAME at the start

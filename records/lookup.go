@@ -153,7 +153,7 @@ func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool
 	a.Rcode, a.Ns, a.Extra = rcode, z.Negative, nil
 }
 
-// settle sets for whom and how long a denial holds. Unless a host failed closed, it never depends on the client (rule 3.6).
+// settle sets for whom and how long a denial holds. Without a chain it is for all clients, unless a host failed closed (RFC 7871 §7.4).
 func (a *Answer) settle() {
 	switch {
 	case a.Closed && a.Rcode == dns.RcodeSuccess && len(a.Ns) > 0:
