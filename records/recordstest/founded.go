@@ -86,10 +86,14 @@ func isGiven(s *records.Snapshot, name, rtype, text string) bool {
 	})
 }
 
-// othersSay reports whether objects of other kinds have records of a type at a name.
+// othersSay reports whether objects of other kinds have records of a type at a name, or at a wildcard above it.
 func othersSay(s *records.Snapshot, name, rtype string) bool {
+	names := []string{name}
+	for up, ok := rdata.Parent(name); ok; up, ok = rdata.Parent(up) {
+		names = append(names, rdata.WildcardOf(up))
+	}
 	says := func(all []api.Endpoint) bool {
-		return slices.ContainsFunc(all, func(e api.Endpoint) bool { return e.Type == rtype && e.DNSName == name })
+		return slices.ContainsFunc(all, func(e api.Endpoint) bool { return e.Type == rtype && slices.Contains(names, e.DNSName) })
 	}
 	for _, c := range s.Objects().Clusters {
 		for _, e := range c.DNSEndpoints.All() {

@@ -269,13 +269,13 @@ func (e *Edit) Rival(above string, m *api.Meta) owner.Claim {
 func (e *Edit) Below(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if name == e.Zone.Origin() {
-			for at := range e.names.From("") {
+			for at := range e.owned.from("") { // reserved ones may have no node, and their order must not depend on it
 				if !yield(at) {
 					return
 				}
 			}
-			for at := range e.owned.from("") { // reserved ones may have no node
-				if e.Node(at) == nil && !yield(at) {
+			for at := range e.names.From("") {
+				if _, seen := e.owned.Get(at); !seen && !yield(at) {
 					return
 				}
 			}
