@@ -1,7 +1,6 @@
 package rdata
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/miekg/dns"
@@ -42,9 +41,10 @@ func nextBeside(name []byte, origin string) string {
 		if len(label) < MaxLabel && len(name) < MaxWireName {
 			return text(append(slices.Clip(label), 0), rest)
 		}
-		if label = bytes.TrimRight(label, "\xff"); len(label) > 0 {
-			label[len(label)-1] = after(label[len(label)-1])
-			return text(label, rest)
+		for last := len(label) - 1; last >= 0; last-- { // not bytes.TrimRight, which trims runes
+			if label[last] < 0xff {
+				return text(append(slices.Clip(label[:last]), after(label[last])), rest)
+			}
 		}
 		name = rest
 	}

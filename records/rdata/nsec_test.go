@@ -71,6 +71,7 @@ func TestNext(t *testing.T) {
 		long("a", "b", 1, 255),
 		long(`\@`, `[`, 1, 255), // the letters in between are small ones
 		long("a"+ff(2), "b", 3, 255),
+		long(`\205`+ff(2), `\206`, 3, 255), // no octet is text
 		long(strings.Repeat("a", 63), strings.Repeat("a", 62)+"b", 63, 254),
 		{strings.Repeat(ff(63)+".", 3) + ff(49) + ".example.com.", ff(49) + `\000.example.com.`},
 	} {
