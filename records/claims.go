@@ -70,17 +70,24 @@ func (c *contest) noteLine(name string) {
 // markBelow has decided anew what a name claims, if its owner differs from before.
 func (c *contest) markBelow(name string) {
 	i := c.zoneOf(rdata.Base(name))
-	if i < 0 || endpoint.Underscored(name) {
+	if i < 0 {
 		return
 	}
-	if _, lined := c.lined[name]; !lined {
+	e := c.edit(i)
+	_, lined := c.lined[name]
+	if endpoint.Underscored(name) { // it claims nothing
+		if lined {
+			e.Renew(name) // its Records have been there for longer or shorter
+		}
+		return
+	}
+	if !lined {
 		was, recordsBefore := c.zones[i].OwnedBy(name)
-		is, recordsNow := c.edit(i).OwnedBy(name)
+		is, recordsNow := e.OwnedBy(name)
 		if sameClaimant(was, is) && sameClaims(recordsBefore, recordsNow) {
 			return
 		}
 	}
-	e := c.edit(i)
 	below := e.ConcernedBelow(rdata.Base(name))
 	if up, ok := rdata.Parent(name); ok {
 		below = append(below, endpoint.Challenge+up)
@@ -141,7 +148,8 @@ func (c *contest) noteGroup(key string, g *status.NameGroup) {
 		return
 	}
 	claimed := func(l owner.Loss) bool { return l.Claim != nil }
-	c.edit(i).NoteGroup(key, len(g.Contenders) > 0 && endpoint.Underscored(key) || slices.ContainsFunc(g.Lost, claimed))
+	underscored := endpoint.Underscored(key) && (len(g.Contenders) > 0 || c.registry.Keeps(key))
+	c.edit(i).NoteGroup(key, underscored || slices.ContainsFunc(g.Lost, claimed))
 }
 
 // sameClaims reports whether Records of a name, before and now, claim the same, whichever of them other claims keep out: as far as namespaces,

@@ -102,7 +102,7 @@ func (c *contest) renewGroup(change *groupChange) {
 		c.markBelow(rdata.WildcardOf(change.key))
 	}
 	c.noteGroup(change.key, g)
-	if len(g.Contenders)+len(g.Owned) == 0 {
+	if len(g.Contenders)+len(g.Owned) == 0 && !c.registry.Keeps(change.key) {
 		c.groups.Delete(change.key)
 		return
 	}

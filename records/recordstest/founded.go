@@ -49,7 +49,9 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 		_, twin := told[said{key.name, key.text, !key.served}]
 		twin = twin || more[said{key.name, key.text, !key.served}]
 		for up, ok := rdata.Parent(key.name); ok && given && !twin; up, ok = rdata.Parent(up) {
-			_, twin = told[said{rdata.WildcardOf(up), key.text, true}]
+			wildcard := said{rdata.WildcardOf(up), key.text, true}
+			_, twin = told[wildcard]
+			twin = twin || more[wildcard]
 		}
 		if given != key.served && !twin && !(given && othersSay(s, key.name, rtype)) {
 			wrong("%s %s %s of %v: it is given to who asks: %v, and it is told: %v", key.name, rtype, key.text, objects, given, key.served)
