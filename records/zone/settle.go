@@ -97,7 +97,11 @@ func (e *Edit) SetsNow(n *Node) []RRset { return RRsetsOf(n.Records, e.others(n)
 
 // SetsBeside is SetsNow for a node whose owner is about to be by.
 func (e *Edit) SetsBeside(n *Node, by Ownership) []RRset {
-	at := Others{Owner: by.Owner, By: by.By, Alias: by.Alias, refused: e.refusals(n, by.By), Fixed: e.Zone.Fixed[n.Name]}
+	var own *endpoint.Contender
+	if by.By != nil {
+		own = by.holder(n)
+	}
+	at := Others{Owner: by.Owner, By: by.By, Alias: by.Alias, refused: e.refusals(n, own), Fixed: e.Zone.Fixed[n.Name]}
 	return RRsetsOf(n.Records, at, nil)
 }
 
