@@ -72,9 +72,9 @@ func Rebase(base, last *Snapshot, in api.Objects, opt *endpoint.Options, now tim
 	return compileHeld(base, last, in, now)
 }
 
-// compileHeld makes the snapshot of in from base, after last, with the structure of base: what differs from that waits.
+// compileHeld makes the snapshot of in from base, after last, with the structure of base: what differs from that waits, as it was in last.
 func compileHeld(base, last *Snapshot, in api.Objects, now time.Time) *Snapshot {
-	held, still := base.hold(in)
+	held, still := base.hold(in, last)
 	s := compile(base, last, base.Table, held, base.Opt, now)
 	s.input, s.behind, s.still = in, true, still
 	s.input.Incumbents = nil
@@ -128,8 +128,9 @@ func (s *Snapshot) zonesChanged(in *api.Objects) bool {
 // stillRegistry stands for the registry among the clusters held back. No cluster has that name.
 const stillRegistry = ""
 
-// hold returns in with the structure of s, and the names of the clusters held back for that, or stillRegistry.
-func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
+// hold returns in with the structure of s, and the names of the clusters held back for that, or stillRegistry. These are as in last, which
+// comes after s, if that has read them as s has.
+func (s *Snapshot) hold(in api.Objects, last *Snapshot) (held api.Objects, still []string) {
 	held = in
 	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.In.Expecting, s.In.Unsure, s.In.Awaited, s.In.Keeper
 	zoneLine := func(key string) bool { _, is := api.OfZoneKey(key); return is }
@@ -138,15 +139,22 @@ func (s *Snapshot) hold(in api.Objects) (held api.Objects, still []string) {
 	}
 	held.Clusters = make([]*api.Cluster, len(s.In.Clusters))
 	for i, before := range s.In.Clusters {
+		alike := func(c *api.Cluster) bool { return c != nil && sameRun(before, c) && sameListing(before, c) }
+		now := in.Cluster(before.Name)
+		from := now
+		if !alike(now) || slices.Contains(s.still, before.Name) {
+			still = append(still, before.Name)
+			if from = last.In.Cluster(before.Name); from == before || !alike(from) || now == nil || !sameRun(before, now) {
+				from = nil // what it has that s has not is unknown
+			}
+		}
 		c := *before
 		c.Changed, c.Inferred = nil, nil
-		at := slices.IndexFunc(in.Clusters, func(now *api.Cluster) bool { return sameRun(before, now) && sameListing(before, now) })
-		if at < 0 || slices.Contains(s.still, c.Name) {
-			still = append(still, c.Name)
-		} else {
-			c = *in.Clusters[at]
+		if from != nil {
+			c = *from
 			c.Zones = before.Zones
-			c.Changed = slices.DeleteFunc(slices.Clone(c.Changed), func(ref api.Ref) bool { return ref.Kind == api.KindZone })
+			c.Changed = slices.DeleteFunc(slices.Clone(now.Changed), func(ref api.Ref) bool { return ref.Kind == api.KindZone })
+			c.Inferred = slices.DeleteFunc(slices.Clone(now.Inferred), func(ref api.Ref) bool { return from.MetaOf(ref) != nil })
 		}
 		held.Clusters[i] = &c
 	}
