@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -269,15 +270,20 @@ func (e *Edit) Rival(above string, m *api.Meta) owner.Claim {
 func (e *Edit) Below(name string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if name == e.Zone.Origin() {
-			for at := range e.owned.from("") { // reserved ones may have no node, and their order must not depend on it
+			owned, stop := iter.Pull2(e.owned.from("")) // reserved ones may have no node, and the order must not depend on it
+			defer stop()
+			has, _, more := owned()
+			for at := range e.names.From("") {
+				for ; more && has <= at; has, _, more = owned() {
+					if has < at && !yield(has) {
+						return
+					}
+				}
 				if !yield(at) {
 					return
 				}
 			}
-			for at := range e.names.From("") {
-				if _, seen := e.owned.Get(at); !seen && !yield(at) {
-					return
-				}
+			for ; more && yield(has); has, _, more = owned() {
 			}
 			return
 		}
