@@ -136,6 +136,9 @@ func (s *Snapshot) hold(in api.Objects, last *Snapshot) (held api.Objects, still
 	zoneLine := func(key string) bool { _, is := api.OfZoneKey(key); return is }
 	if slices.Contains(s.still, stillRegistry) || !sameKeeping(&s.In, &in) || slices.ContainsFunc(in.AcquiredChanged, zoneLine) {
 		held.Acquired, held.AcquiredChanged, still = s.In.Acquired, nil, append(still, stillRegistry)
+		if last != s && sameKeeping(&s.In, &last.In) {
+			held.Acquired, held.AcquiredChanged = last.In.Acquired, slices.DeleteFunc(slices.Clone(in.AcquiredChanged), zoneLine)
+		}
 	}
 	held.Clusters = make([]*api.Cluster, len(s.In.Clusters))
 	for i, before := range s.In.Clusters {

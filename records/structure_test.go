@@ -3,6 +3,7 @@ package records_test
 import (
 	"testing"
 
+	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
 
@@ -28,5 +29,37 @@ func TestHeldClusterStaysServed(t *testing.T) {
 	}
 	if s.Zone("a.example.com.").Node("a.example.com.") == nil {
 		t.Error("the host has gone")
+	}
+}
+
+// TestHeldRegistryStaysServed: a name gets its line in the registry while a new structure is compiled. Once that is done, a line of a Zone
+// has come, so that the registry waits: with the line that has decided whose the name is.
+func TestHeldRegistryStaysServed(t *testing.T) {
+	w := recordstest.New(t, recordstest.Zones("example.com."))
+	w.Options.ZoneNamespaces = []string{"dns"}
+	w.Aside = true
+	w.Apply(t, "cluster c1", "zone dns/z example.com. at=0s delegate=*", "zone dns/s1 sub.example.com. at=1s",
+		"zone dns/s2 sub.example.com. at=2s", "owner *.a.example.com. c1 DNSPolicy n1/g",
+		"gateway n1/g host=*.a.example.com addr=192.0.2.1", "policy n1/g at=2s", "record n2/r x.a.example.com. at=1s TXT t")
+	served := func(s *records.Snapshot) bool {
+		n := s.Zone("x.a.example.com.").Node("x.a.example.com.")
+		return n != nil && len(n.Static) > 0
+	}
+	w.Step(t)
+	if served(w.Step(t)) {
+		t.Fatal("the Record is served below the wildcard")
+	}
+	w.Apply(t, "cluster c2")
+	w.Step(t)
+	w.Apply(t, "owner x.a.example.com. c1 Record n2/r")
+	w.Step(t)
+	if !served(w.Step(t)) {
+		t.Fatal("the Record is not served with its line")
+	}
+	w.Apply(t, "owner zone:sub.example.com. c1 Zone dns/s2")
+	if s := w.Step(t); s.ObjectsOf("c2") == nil || !s.Behind() {
+		t.Fatal("the registry does not wait for what c2 waited for")
+	} else if !served(s) {
+		t.Error("the Record has gone")
 	}
 }
