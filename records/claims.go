@@ -13,11 +13,13 @@ import (
 // Names claim others: a wildcard what it covers, a name those below it with labels that begin with _, NS records all names below them
 // (package owner). This file finds what a change of an owner concerns by that.
 
-// markClaimed has the groups made anew on which changed Records have claims and, if all is made from nothing, those of names that are
-// reserved.
+// markClaimed has the groups made anew on which changed Records have claims and, if all is made from nothing, or the first Records came, those
+// of names that are reserved.
 func (c *contest) markClaimed() {
-	if c.prev == nil {
+	if c.prev == nil || !haveRecords(c.prev.In.Clusters) {
 		c.markReserved()
+	}
+	if c.prev == nil {
 		return
 	}
 	for _, names := range [...]map[string]struct{}{c.moved, c.lined} {
@@ -38,6 +40,9 @@ func (c *contest) markReserved() {
 	for host := range c.next.In.Acquired.All() {
 		key := endpoint.GroupKey(host)
 		if _, zone := api.OfZoneKey(host); zone || c.dirty[key] != nil || c.zoneOf(key) < 0 {
+			continue
+		}
+		if g, ok := c.groups.Get(key); ok && slices.ContainsFunc(g.Contenders, func(who *endpoint.Contender) bool { return who.Host == host }) {
 			continue
 		}
 		if n := c.nodeAt(host); (n == nil || !slices.ContainsFunc(n.Records, (*endpoint.Record).Owns)) && c.registry.Keeps(host) {

@@ -171,11 +171,11 @@ func sameClusters(s *Snapshot, in *api.Objects) bool {
 
 func sameRun(a, b *api.Cluster) bool { return a.Name == b.Name && a.UID == b.UID && a.Epoch == b.Epoch }
 
-// sameKeeping reports whether both have a registry, or neither: that decides since when each name is whose. With one, both must have objects
-// with records, or neither: else nothing is asked of registered names that nobody has.
-func sameKeeping(a, b *api.Objects) bool {
-	kept := a.Acquired.Len() > 0
-	return kept == (b.Acquired.Len() > 0) && (!kept || haveRecords(a.Clusters) == haveRecords(b.Clusters))
+// sameKeeping reports whether before and now have a registry, or neither: that decides since when each name is whose. With one, there must be
+// objects with records now if there were before: without any, registered names that nobody wants are not kept.
+func sameKeeping(before, now *api.Objects) bool {
+	kept := before.Acquired.Len() > 0
+	return kept == (now.Acquired.Len() > 0) && (!kept || !haveRecords(before.Clusters) || haveRecords(now.Clusters))
 }
 
 // haveRecords reports whether names may have Records, because there are Records or objects with endpoints.
