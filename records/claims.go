@@ -96,6 +96,7 @@ func (c *contest) markBelow(name string) {
 	below := e.ConcernedBelow(rdata.Base(name))
 	if up, ok := rdata.Parent(name); ok {
 		below = append(below, endpoint.Challenge+up)
+		e.RenewForeign(name)
 	}
 	if name != rdata.Base(name) {
 		below = append(below, endpoint.Challenge+rdata.Base(name))

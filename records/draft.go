@@ -75,7 +75,7 @@ func (d *draft) openZones() {
 func (d *draft) edit(zone int) *zone.Edit {
 	if d.edits[zone] == nil {
 		d.edits[zone] = d.zones[zone].Edit(d.next.generation)
-		d.edits[zone].Since = d.since
+		d.edits[zone].Since, d.edits[zone].Options = d.since, d.next.Opt
 	}
 	return d.edits[zone]
 }

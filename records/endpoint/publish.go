@@ -23,7 +23,7 @@ func (o *Options) MayPublish(at *Zone, m *api.Meta, name, rtype string) *Problem
 		return o.notAdministrator(at, m, "NS records of "+TrimDot(at.Origin))
 	case !administers && at.NamesGroups(name):
 		return o.notAdministrator(at, m, "the active groups of "+TrimDot(at.Origin))
-	case !administers && name == Challenge+at.Origin && o.Bound(at, m, name) && o.several(at):
+	case o.LeavesChallenge(at, m, name):
 		return o.notChallenger(at, m)
 	case administers && !slices.Contains(steeredTypes, rtype):
 		return at.mayTell(name, rtype)
@@ -189,6 +189,11 @@ func (o *Options) several(at *Zone) bool {
 		}
 	}
 	return some.several
+}
+
+// LeavesChallenge reports whether a name is the one of challenges for the whole zone, and not for the namespace of m (rule 5.9).
+func (o *Options) LeavesChallenge(at *Zone, m *api.Meta, name string) bool {
+	return name == Challenge+at.Origin && o.Bound(at, m, name) && o.several(at)
 }
 
 // notChallenger returns the problem that a namespace may not prove that it may have certificates for a whole zone (rule 5.9).

@@ -14,6 +14,7 @@ import (
 const (
 	boundRecords = 1 << iota
 	boundGroup
+	boundWildcard
 )
 
 // noteBound notes whether a name has something that the claims of others may keep out.
@@ -92,9 +93,9 @@ func (e *Edit) concerned(name string, wildcard *owner.Claim) bool {
 	})
 }
 
-// Renew has the RRsets of a name's Records made anew.
+// Renew has the RRsets of a name's Records made anew, and decided again what a wildcard answers for.
 func (e *Edit) Renew(name string) {
-	if n := e.Node(name); n != nil && len(n.Records) > 0 {
+	if n := e.Node(name); n != nil && (len(n.Records) > 0 || name[0] == '*') {
 		e.renew(e.make(name))
 	}
 }

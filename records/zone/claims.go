@@ -244,6 +244,18 @@ func (e *Edit) sinceOf(name string, m *api.Meta, host bool) int64 {
 // Rival returns the claim of a namespace that has had a name one label below another one for longer than that of m has had this one: a
 // certificate for the wildcard below it would be good for both (rule 5.9). The zero Claim is none.
 func (e *Edit) Rival(above string, m *api.Meta) owner.Claim {
+	rivals := e.rivals(above, m)
+	for at := range e.Below(above) {
+		if up, _ := rdata.Parent(at); up == above && rivals(at) {
+			r := e.reachBelow(above)
+			return owner.Claim{Kind: owner.Certificate, By: e.ownerUnder(at, e.Node(at), &r)}
+		}
+	}
+	return owner.Claim{}
+}
+
+// rivals returns a function that reports whether a name one label below another one is as Rival has it.
+func (e *Edit) rivals(above string, m *api.Meta) func(at string) bool {
 	since, own := int64(math.MaxInt64), e.OwnerOf(above)
 	if own != nil && own.By.SameNamespace(m) {
 		since = e.since(above, own)
@@ -251,19 +263,13 @@ func (e *Edit) Rival(above string, m *api.Meta) owner.Claim {
 		own = nil
 	}
 	r := e.reachBelow(above)
-	for at := range e.Below(above) {
-		if up, _ := rdata.Parent(at); up != above || at[0] == '_' {
-			continue
+	return func(at string) bool {
+		if at[0] == '_' {
+			return false
 		}
 		has := e.ownerUnder(at, e.Node(at), &r)
-		if has == nil || has.By.SameNamespace(m) {
-			continue
-		}
-		if own == nil || owner.Before(e.since(at, has), has.By, since, own.By) {
-			return owner.Claim{Kind: owner.Certificate, By: has}
-		}
+		return has != nil && !has.By.SameNamespace(m) && (own == nil || owner.Before(e.since(at, has), has.By, since, own.By))
 	}
-	return owner.Claim{}
 }
 
 // Below yields the names below one of the zone's that have, or may have, an owner, and maybe the name itself.

@@ -2,12 +2,10 @@ package zone
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // renew marks a node, which this edit may change, to have its RRsets made anew.
@@ -128,21 +126,6 @@ func (e *Edit) ownerHere(n *Node) *endpoint.Contender {
 		r = e.reachTo(n.Name)
 	}
 	return e.ownerUnder(n.Name, n, &r)
-}
-
-// noteForeign notes whether a name is a wildcard whose parent belongs to another namespace.
-func (e *Edit) noteForeign(name string) {
-	up, wildcard := strings.CutPrefix(name, rdata.Wildcard)
-	if !wildcard || name == e.Zone.Origin() || endpoint.Underscored(name) {
-		return
-	}
-	r := reach{}
-	own, above := e.ownerUnder(name, e.Node(name), &r), e.OwnerOf(cmp.Or(up, "."))
-	if own != nil && above != nil && !own.By.SameNamespace(above.By) {
-		e.foreign.edit().Set(name, struct{}{})
-	} else if _, was := e.foreign.Get(name); was {
-		e.foreign.edit().Delete(name)
-	}
 }
 
 // Others returns a name's data apart from its Records.

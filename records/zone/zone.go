@@ -58,9 +58,9 @@ type trees struct {
 	// refused has the Records that they do keep out, by owner name.
 	bound   edited[uint8]
 	refused edited[[]Refusal]
-	// foreign are the wildcards whose parents belong to other namespaces: they do not answer for names with labels that begin with _
-	// directly below the parent, which are these namespaces' (rule 5.9).
-	foreign edited[struct{}]
+	// foreign are the wildcards that do not answer for names with labels that begin with _ directly below their parents, as _acme-challenge
+	// there is not for their own namespaces (rule 5.9). Each has the name beside it for which that is so, "" for another reason.
+	foreign edited[string]
 }
 
 // edited is a tree; in an Edit, from the first change on, its next version.
@@ -199,6 +199,8 @@ type Edit struct {
 	// Since returns since when a namespace has a name, as owner.Claimant has it, with a host or with Records alone; nil for the age of its
 	// object.
 	Since func(name string, m *api.Meta, host bool) int64
+	// Options say who may publish what; nil for everybody everything.
+	Options *endpoint.Options
 	// reach is what is claimed below reachName, if reachable: most names of a zone have one parent.
 	reach     reach
 	reachName string
