@@ -32,15 +32,26 @@ func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
 	return false
 }
 
-// mayZone reports whether a zone's delegations let the namespace of m have a sub-zone at a name
-// relative to the zone.
+// mayZone reports whether a zone's delegations let the namespace of m have a sub-zone at a name relative to the zone. One with a label that
+// begins with _ is granted to others than the zone's namespace by a pattern with such a label alone (rule 5.9).
 func mayZone(zone *api.Zone, m *api.Meta, relative string) bool {
+	named := Underscored(relative) && !m.SameNamespace(&zone.Meta)
 	for d := range zone.DelegationsTo(grantee(zone, m)) {
-		if slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) }) {
+		if slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) && (!named || Underscored(pattern)) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayHave reports whether a zone's delegations let the namespace of m have anything at a name relative to the zone.
+func mayHave(zone *api.Zone, m *api.Meta, relative string) bool {
+	for d := range zone.DelegationsTo(grantee(zone, m)) {
+		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool { return matchPattern(r.Pattern, relative) }) {
+			return true
+		}
+	}
+	return mayZone(zone, m, relative)
 }
 
 // matchPattern reports whether a pattern of rule 6.4 matches a name. Both are in lower

@@ -52,10 +52,17 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	s.Taken = make(takenNames)
 	last, _ := in.Incumbents.(incumbents)
 	gone := vacatedIn(last)
+	returned := make(map[string]*api.Zone)
 	for _, a := range named {
 		_, back := gone[a.FQDN]
+		if a.registered && !back && a.returned(last) {
+			back, returned[a.FQDN] = true, a.Zone
+		}
+		if a.registered && !back {
+			continue
+		}
 		for at, ok := rdata.Parent(a.FQDN); ok; at, ok = rdata.Parent(at) {
-			if !fqdns[at] || a.registered && !back {
+			if !fqdns[at] {
 				continue
 			}
 			all := newTaken()
@@ -70,15 +77,26 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	}
 	for key, line := range in.Acquired.All() {
 		o, name := in.Current(line), NameOf(key)
-		r := registered{name, o.Kind, in.MetaOf(o)}
+		r, within := registered{name, o.Kind, in.MetaOf(o)}, false
 		for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
 			all, is := s.Taken[at]
 			if !is {
+				if _, zone := in.Line(api.ZoneKey(at)); zone && key != api.ZoneKey(at) {
+					within = true // a zone between decides
+				}
 				continue
 			}
 			all.add(r)
+			if all.came == nil {
+				continue
+			}
 			had, ok := gone[at].Get(key)
-			if all.came != nil && (!ok || !in.MetaOf(in.Current(had)).SameNamespace(r.meta)) {
+			if z := returned[at]; z != nil {
+				ok = within || mayHave(z, r.meta, rdata.Relative(at, name))
+			} else {
+				ok = ok && in.MetaOf(in.Current(had)).SameNamespace(r.meta)
+			}
+			if !ok {
 				all.came.add(r)
 			}
 		}
@@ -86,6 +104,16 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	if last != nil {
 		s.addUnwritten(last, in)
 	}
+}
+
+// returned reports whether a Zone has come back to its line, and nobody here knows what was below its name when it went: a server that has seen
+// it away since it started, or finds another one than the line is of. Names that the Zone does not let their namespaces have came meanwhile.
+func (a *Admission) returned(last incumbents) bool {
+	if last == nil {
+		return a.line.UID != "" && a.Zone.UID != "" && a.line.UID != a.Zone.UID
+	}
+	i, served := last.Resolved().Index[a.FQDN]
+	return !served || last.Resolved().Served[i].Object == nil
 }
 
 // addUnwritten adds the names that were served, and have no registry line yet, except those in a Zone that was served, too.
