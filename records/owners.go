@@ -46,6 +46,9 @@ func (s *Snapshot) ZoneOwners() iter.Seq2[string, api.Owner] {
 	}
 }
 
+// NameOf returns the owner name of a Record among the Zones of the snapshot, in lower case with a final dot; "" if it has none.
+func (s *Snapshot) NameOf(rec *api.Record) string { return s.Table.NameOf(rec) }
+
 // Resolved returns the zones as they were resolved from Zones and the Corefile.
 func (s *Snapshot) Resolved() *endpoint.Zones { return s.Table }
 

@@ -12,8 +12,9 @@ import (
 // guardStep is one compile of one cluster as the guard sees it.
 type guardStep struct {
 	guarded
-	in     *api.Cluster // as its feeds report it
-	before *api.Cluster // as last compiled; nil for a new one
+	in     *api.Cluster      // as its feeds report it
+	before *api.Cluster      // as last compiled; nil for a new one
+	prev   *records.Snapshot // of that compile
 	was    *guarded
 	// due says that a decision about missing objects is due; expired counts objects held for their whole time.
 	due     bool
@@ -36,7 +37,7 @@ func (g *guard) look(prev *records.Snapshot, clusters []*api.Cluster, from map[s
 		}
 		if prev != nil {
 			was := prev.Input()
-			s.before = was.Cluster(in.Name)
+			s.before, s.prev = was.Cluster(in.Name), prev
 		}
 		if s.before != nil && g.period > 0 {
 			s.held = s.was.held
@@ -104,8 +105,8 @@ func (s *guardStep) replace(refs []api.Ref) {
 	if len(s.missing) == 0 {
 		return // almost always
 	}
-	of := func(r *api.Record) [4]string { return [...]string{r.Namespace(), r.Parent, r.DomainName, r.Type} }
-	fresh := make(map[[4]string]bool)
+	of := func(r *api.Record) [3]string { return [...]string{r.Namespace(), s.prev.NameOf(r), r.Type} }
+	fresh := make(map[[3]string]bool)
 	for _, ref := range refs {
 		if r, ok := s.in.Records.Get(ref.Name); ok && ref.Kind == api.KindRecord && !s.before.Has(ref) {
 			fresh[of(r)] = true

@@ -203,11 +203,17 @@ func TestGuardReplacedRecord(t *testing.T) {
 			for k := range c.Listings {
 				c.Listings[k] = api.Listed
 			}
+			z := c.Zones.Edit()
+			z.Set("ns/z", &api.Zone{Meta: api.Meta{Name: "ns/z", Cluster: "c"}, DomainName: "example.com.", Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}})
+			c.Zones = z.Map()
 			e := c.Records.Edit()
 			for _, text := range records { // name, domain, type and data
 				w := strings.Fields(text)
-				m := api.Meta{Name: w[0], Cluster: "c"}
-				e.Set(m.Name, &api.Record{Meta: m, DomainName: w[1] + ".example.com.", Type: w[2], Class: "IN", RData: w[3]})
+				rec := &api.Record{Meta: api.Meta{Name: w[0], Cluster: "c"}, DomainName: w[1], Type: w[2], Class: "IN", RData: w[3]}
+				if !strings.HasSuffix(w[1], ".") {
+					rec.Parent = "ns/z"
+				}
+				e.Set(rec.Name, rec)
 			}
 			c.Records = e.Map()
 			f.send(c)
@@ -215,12 +221,12 @@ func TestGuardReplacedRecord(t *testing.T) {
 		send("ns/old a A 192.0.2.1", "ns/one b A 192.0.2.3", "ns/two b A 192.0.2.4", "ns/text d TXT t")
 		r.expect("first", "a=192.0.2.1", "b=192.0.2.3")
 		f.unseen = func(api.Ref) bool { return true }
-		send("ns/new a A 192.0.2.2", "ns/two b A 192.0.2.4", "ns/address d A 192.0.2.5")
+		send("ns/new A.example.com. A 192.0.2.2", "ns/two b A 192.0.2.4", "ns/address d A 192.0.2.5")
 		r.expect("a list", "a=192.0.2.2", "b=192.0.2.3", "d=192.0.2.5")
 		if n := len(r.e.Snapshot().Zone("example.com.").Node("d.example.com.").Static); n != 2 {
 			t.Errorf("%d types at d; the text is missing, and no other has come", n)
 		}
-		send("ns/new a A 192.0.2.2", "ns/two b A 192.0.2.4", "ns/address d A 192.0.2.5", "ns/three b A 192.0.2.5")
+		send("ns/new A.example.com. A 192.0.2.2", "ns/two b A 192.0.2.4", "ns/address d A 192.0.2.5", "ns/three b A 192.0.2.5")
 		r.expect("another in place of the other one", "b=192.0.2.4")
 	})
 }

@@ -68,6 +68,15 @@ func (r *Record) Zone() string {
 // escaped.
 func (r *Record) setOrigin(origin string) { r.Origin = uint16(len(r.Name) - len(origin)) }
 
+// NameOf returns the owner name of a Record, in canonical form; "" if it has none.
+func (s *Zones) NameOf(rec *api.Record) string {
+	r := Record{Record: rec}
+	if p := r.findName(s); p != nil {
+		return ""
+	}
+	return r.Name
+}
+
 // findName finds the owner name of a Record (rule 6.2).
 func (r *Record) findName(s *Zones) *Problem {
 	rec := r.Record
