@@ -245,8 +245,8 @@ func (o *Objects) After(before *Objects) Objects {
 
 // Incumbents are owners that the registry may lack.
 type Incumbents interface {
-	// Owner returns the owner under a key of Objects.Acquired; ok is false if there is none.
-	Owner(key string) (o Owner, ok bool)
+	// Incumbent returns who had what a key of Objects.Acquired is of; ok is false if nobody had.
+	Incumbent(key string) (o Owner, ok bool)
 }
 
 // Line returns the line of the registry under a key of Acquired; ok is false if there is none.
@@ -261,7 +261,7 @@ func (o *Objects) Registered(key string) (owner Owner, ok bool) {
 	if owner, ok = o.Line(key); ok || o.Incumbents == nil {
 		return owner, ok
 	}
-	owner, ok = o.Incumbents.Owner(key)
+	owner, ok = o.Incumbents.Incumbent(key)
 	return o.Current(owner), ok
 }
 

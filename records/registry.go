@@ -67,6 +67,19 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	return s.line(host, first.ObjectKind(), &first.Record.Meta), true
 }
 
+// Incumbent implements api.Incumbents. Of several objects of the owning namespace that want a host it returns the one that goes first, served
+// or not: when the same objects are compiled again, it does so again.
+func (s *Snapshot) Incumbent(key string) (o api.Owner, ok bool) {
+	if o, ok = s.Owner(key); !ok || o.Kind == api.KindZone {
+		return o, ok
+	}
+	z := s.Zone(rdata.Base(key))
+	if by := z.Others(z.Node(key)).By; by != nil {
+		return s.lineOf(by), true
+	}
+	return o, ok
+}
+
 // line returns the registry line of an object that owns the name under a key.
 func (s *Snapshot) line(key string, kind api.Kind, m *api.Meta) api.Owner {
 	o := api.Owner{Cluster: m.Cluster, Kind: kind, Name: m.Name, UID: m.UID}

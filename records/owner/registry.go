@@ -20,12 +20,12 @@ type Registry struct {
 // empty reports whether nobody had a name before, which is usual without a writer.
 func (r *Registry) empty() bool { return r.In.Acquired.Len() == 0 && r.In.Incumbents == nil }
 
-// holds reports whether the contender's object has the line of its host: an incumbent without one keeps the host for its namespace alone.
+// holds reports whether the contender's object is registered for its host.
 func (r *Registry) holds(c *endpoint.Contender) bool {
 	if r.empty() || c.Registered {
 		return c.Registered
 	}
-	line, ok := r.In.Line(c.Host)
+	line, ok := r.In.Registered(c.Host)
 	if !ok {
 		return false
 	}

@@ -25,12 +25,9 @@ func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 			break
 		}
 		snap = records.Rebase(w.aside.base, before, w.aside.since, w.Options, w.Now)
-		if w.aside = nil; snap.Behind() {
-			w.begin(snap)
-		}
+		w.aside = nil
 	case w.Aside && before != nil && w.steps%3 == 0 && !before.Next(in, w.Options).Fits():
 		snap = records.CompileLeaves(before, in, w.Options, w.Now)
-		w.begin(snap)
 	default:
 		snap = records.Compile(before, in, w.Options, w.Now)
 	}
@@ -43,6 +40,9 @@ func (w *World) compile(in api.Objects) (snap, whole *records.Snapshot) {
 	again.Incumbents = in.Incumbents
 	if snap.Complete() {
 		w.lastComplete = snap
+	}
+	if snap.Behind() && w.aside == nil {
+		w.begin(snap)
 	}
 	return snap, records.Compile(nil, again, opt, w.Now)
 }
