@@ -237,7 +237,7 @@ func (x *explainer) checksBeneath(address string) (all []CheckState) {
 		}
 	}
 	slices.SortFunc(all, func(a, b CheckState) int {
-		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Host, b.Host))
+		return cmp.Or(strings.Compare(a.Target, b.Target), strings.Compare(a.Host, b.Host), strings.Compare(a.Key(), b.Key()))
 	})
 	return all
 }
