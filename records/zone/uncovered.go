@@ -29,7 +29,14 @@ func (z *Zone) Uncovered(name string) *endpoint.Problem {
 func (z *Zone) uncovered(name string) (at, wildcard string) {
 	for at = name; at != z.Origin(); at, _ = rdata.Parent(at) {
 		n := z.Node(at)
-		if n == nil || n.Unserved || n.Cut || at != name && n.addressed() || OfType(n.Static, dns.TypeNS) != nil || OfType(n.Static, dns.TypeDNAME) != nil {
+		if n == nil || n.Unserved {
+			return "", ""
+		}
+		turns := n.Cut || OfType(n.Static, dns.TypeNS) != nil || OfType(n.Static, dns.TypeDNAME) != nil
+		switch {
+		case at == name && turns:
+			continue // what it has is elsewhere
+		case turns, at != name && n.addressed():
 			return "", ""
 		}
 		if by := z.wildcardBeside(at); by != "" && !n.addressed() && !endpoint.Underscored(at) {
