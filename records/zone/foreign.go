@@ -4,14 +4,18 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/miekg/dns"
+
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
+	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// noteForeign notes whether a name is a wildcard that may not answer for _acme-challenge directly below its parent: its namespace may not
-// publish there, either (rule 5.9).
-func (e *Edit) noteForeign(name string) {
+// noteForeign notes whether a name, whose Records make sets, is a wildcard that may not answer for _acme-challenge directly below its parent: its
+// namespace may not publish there, either (rule 5.9).
+func (e *Edit) noteForeign(n *Node, sets []RRset) {
+	name := n.Name
 	up, wildcard := strings.CutPrefix(name, rdata.Wildcard)
 	if !wildcard || name == e.Zone.Origin() || endpoint.Underscored(name) {
 		return
@@ -20,7 +24,7 @@ func (e *Edit) noteForeign(name string) {
 	own := e.boundAt(name, up)
 	e.noteBound(name, boundWildcard, own != nil)
 	if own != nil {
-		if beside, foreign := e.foreignTo(up, own); foreign {
+		if beside, foreign := e.foreignTo(up, own, n.challenges(sets)); foreign {
 			e.foreign.edit().Set(name, beside)
 			return
 		}
@@ -41,8 +45,8 @@ func (e *Edit) boundAt(wildcard, up string) *endpoint.Contender {
 }
 
 // foreignTo reports whether _acme-challenge below a name is not for the owner of the wildcard there: by a claim, which a wildcard further up that
-// came later has not, or because of another name beside it.
-func (e *Edit) foreignTo(up string, own *endpoint.Contender) (beside string, foreign bool) {
+// came later has not, or, if it has what proves something there, because of another name beside it.
+func (e *Edit) foreignTo(up string, own *endpoint.Contender, challenges bool) (beside string, foreign bool) {
 	if e.Options.LeavesChallenge(&e.Zone.Zone, own.By, endpoint.Challenge+up) {
 		return "", true
 	}
@@ -51,10 +55,18 @@ func (e *Edit) foreignTo(up string, own *endpoint.Contender) (beside string, for
 	if claim.Strict = false; claim.Refuses(&who) {
 		return "", true
 	}
+	if !challenges {
+		return "", false // as for most: the names beside it need not be looked at
+	}
 	if rival := e.Rival(up, own.By); rival.Refuses(&who) {
 		return rival.By.Host, true
 	}
 	return "", false
+}
+
+// challenges reports whether a node, whose Records make sets, has what an authority asks for at _acme-challenge: TXT, or a CNAME.
+func (n *Node) challenges(sets []RRset) bool {
+	return OfType(sets, dns.TypeTXT) != nil || OfType(sets, dns.TypeCNAME) != nil || n.Steered.Data != nil && n.Steered.Data.Has(pool.CNAME)
 }
 
 // RenewForeign has decided anew whether the wildcard beside a name, whose owner has changed, is foreign.
@@ -67,7 +79,7 @@ func (e *Edit) RenewForeign(name string) {
 	beside, is := e.foreign.Get(wildcard)
 	if !is {
 		own := e.boundAt(wildcard, up)
-		is = own != nil && e.rivals(up, own.By)(name)
+		is = own != nil && e.Node(wildcard).challenges(e.Node(wildcard).Static) && e.rivals(up, own.By)(name)
 		beside = name
 	}
 	if is && beside == name {

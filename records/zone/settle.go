@@ -75,7 +75,7 @@ func (e *Edit) setsAt(n *Node) []RRset {
 			n.Lost++
 		}
 	})
-	e.noteForeign(n.Name)
+	e.noteForeign(n, sets)
 	if known {
 		if n.Name == e.Zone.Origin() && OfType(sets, dns.TypeNS) != nil {
 			fixed = fixed[1:] // the Zone has name servers of its own (rule 6.8)
