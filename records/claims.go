@@ -13,8 +13,8 @@ import (
 // Names claim others: a wildcard what it covers, a name those below it with labels that begin with _, NS records all names below them
 // (package owner). This file finds what a change of an owner concerns by that.
 
-// markClaimed has the groups made anew on which changed Records have claims and, if all is made from nothing, or the first Records came, those
-// of names that are reserved.
+// markClaimed has the groups made anew on which changed Records have claims and, if all is made from nothing, or the first Records came,
+// those of names that are reserved.
 func (c *contest) markClaimed() {
 	if c.prev == nil || !haveRecords(c.prev.In.Clusters) {
 		c.markReserved()

@@ -67,8 +67,8 @@ func (s *Snapshot) Owner(host string) (o api.Owner, ok bool) {
 	return s.line(host, first.ObjectKind(), &first.Record.Meta), true
 }
 
-// Incumbent implements api.Incumbents. Of several objects of the owning namespace that want a host it returns the one that goes first, served
-// or not: when the same objects are compiled again, it does so again.
+// Incumbent implements api.Incumbents. Of several objects of the owning namespace that want a host it returns the one that goes first,
+// served or not: when the same objects are compiled again, it does so again.
 func (s *Snapshot) Incumbent(key string) (o api.Owner, ok bool) {
 	if o, ok = s.Owner(key); !ok || o.Kind == api.KindZone {
 		return o, ok

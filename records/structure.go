@@ -171,8 +171,8 @@ func sameClusters(s *Snapshot, in *api.Objects) bool {
 
 func sameRun(a, b *api.Cluster) bool { return a.Name == b.Name && a.UID == b.UID && a.Epoch == b.Epoch }
 
-// sameKeeping reports whether before and now have a registry, or neither: that decides since when each name is whose. With one, there must be
-// objects with records now if there were before: without any, registered names that nobody wants are not kept.
+// sameKeeping reports whether before and now have a registry, or neither: that decides since when each name is whose. With one, there must
+// be objects with records now if there were before: without any, registered names that nobody wants are not kept.
 func sameKeeping(before, now *api.Objects) bool {
 	kept := before.Acquired.Len() > 0
 	return kept == (now.Acquired.Len() > 0) && (!kept || !haveRecords(before.Clusters) || haveRecords(now.Clusters))

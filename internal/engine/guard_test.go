@@ -204,7 +204,8 @@ func TestGuardReplacedRecord(t *testing.T) {
 				c.Listings[k] = api.Listed
 			}
 			z := c.Zones.Edit()
-			z.Set("ns/z", &api.Zone{Meta: api.Meta{Name: "ns/z", Cluster: "c"}, DomainName: "example.com.", Delegations: []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}})
+			all := []api.Delegation{{Records: []api.RecordDelegation{{Pattern: "*"}}}}
+			z.Set("ns/z", &api.Zone{Meta: api.Meta{Name: "ns/z", Cluster: "c"}, DomainName: "example.com.", Delegations: all})
 			c.Zones = z.Map()
 			e := c.Records.Edit()
 			for _, text := range records { // name, domain, type and data

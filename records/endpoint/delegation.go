@@ -37,7 +37,9 @@ func mayRecord(zone *api.Zone, m *api.Meta, relative, rtype string) bool {
 func mayZone(zone *api.Zone, m *api.Meta, relative string) bool {
 	named := Underscored(relative) && !m.SameNamespace(&zone.Meta)
 	for d := range zone.DelegationsTo(grantee(zone, m)) {
-		if slices.ContainsFunc(d.Zones, func(pattern string) bool { return matchPattern(pattern, relative) && (!named || Underscored(pattern)) }) {
+		if slices.ContainsFunc(d.Zones, func(pattern string) bool {
+			return matchPattern(pattern, relative) && (!named || Underscored(pattern))
+		}) {
 			return true
 		}
 	}

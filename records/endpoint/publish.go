@@ -73,7 +73,7 @@ func mustName(rtype string) string {
 // decide. A zone without such lines is open to all. rtype is "" for a Zone.
 func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *Problem {
 	if rtype == "" && Underscored(name) && !o.grantsUnderscored(m, name) {
-		return Problemf(reasonNotAllowed, "%s: names with _ labels prove whose the name above them is, so a Zone there needs a grant of its own: "+
+		return Problemf(reasonNotAllowed, "%s: names with _ labels prove whose the name above them is, so a Zone there needs a grant: "+
 			"write `publish %[1]s %[2]s types NS`, or add %[2]s to `zone-namespaces` in the Corefile", TrimDot(name), m.Namespace())
 	}
 	if o.Open(origin) {

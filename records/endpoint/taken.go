@@ -106,8 +106,9 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 	}
 }
 
-// returned reports whether a Zone has come back to its line, and nobody here knows what was below its name when it went: a server that has seen
-// it away since it started, or finds another one than the line is of. Names that the Zone does not let their namespaces have came meanwhile.
+// returned reports whether a Zone has come back to its line, and nobody here knows what was below its name when it went: a server that has
+// seen it away since it started, or finds another one than the line is of. Names that the Zone does not let their namespaces have came
+// meanwhile.
 func (a *Admission) returned(last incumbents) bool {
 	if last == nil {
 		return a.line.UID != "" && a.Zone.UID != "" && a.line.UID != a.Zone.UID

@@ -12,8 +12,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// noteForeign notes whether a name, whose Records make sets, is a wildcard that may not answer for _acme-challenge directly below its parent: its
-// namespace may not publish there, either (rule 5.9).
+// noteForeign notes whether a name, whose Records make sets, is a wildcard that may not answer for _acme-challenge directly below its
+// parent: its namespace may not publish there, either (rule 5.9).
 func (e *Edit) noteForeign(n *Node, sets []RRset) {
 	name := n.Name
 	up, wildcard := strings.CutPrefix(name, rdata.Wildcard)
@@ -44,8 +44,8 @@ func (e *Edit) boundAt(wildcard, up string) *endpoint.Contender {
 	return own
 }
 
-// foreignTo reports whether _acme-challenge below a name is not for the owner of the wildcard there: by a claim, which a wildcard further up that
-// came later has not, or, if it has what proves something there, because of another name beside it.
+// foreignTo reports whether _acme-challenge below a name is not for the owner of the wildcard there: by a claim, which a wildcard further up
+// that came later has not, or, if it has what proves something there, because of another name beside it.
 func (e *Edit) foreignTo(up string, own *endpoint.Contender, challenges bool) (beside string, foreign bool) {
 	if e.Options.LeavesChallenge(&e.Zone.Zone, own.By, endpoint.Challenge+up) {
 		return "", true
