@@ -128,15 +128,15 @@ func (s *Snapshot) zonesChanged(in *api.Objects) bool {
 // stillRegistry stands for the registry among the clusters held back. No cluster has that name.
 const stillRegistry = ""
 
-// hold returns in with the structure of s, and the names of the clusters held back for that, or stillRegistry. These are as in last, which
-// comes after s, if that has read them as s has.
+// hold returns in with the structure of s, and the names of the clusters held back for that, or stillRegistry. Clusters and registry that are
+// held back are those of last, which comes after s, if it has read them as s has; else those of s.
 func (s *Snapshot) hold(in api.Objects, last *Snapshot) (held api.Objects, still []string) {
 	held = in
 	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.In.Expecting, s.In.Unsure, s.In.Awaited, s.In.Keeper
 	zoneLine := func(key string) bool { _, is := api.OfZoneKey(key); return is }
 	if slices.Contains(s.still, stillRegistry) || !sameKeeping(&s.In, &in) || slices.ContainsFunc(in.AcquiredChanged, zoneLine) {
 		held.Acquired, held.AcquiredChanged, still = s.In.Acquired, nil, append(still, stillRegistry)
-		if last != s && sameKeeping(&s.In, &last.In) {
+		if last != s && sameKeeping(&s.In, &last.In) && !slices.Contains(last.still, stillRegistry) {
 			held.Acquired, held.AcquiredChanged = last.In.Acquired, slices.DeleteFunc(slices.Clone(in.AcquiredChanged), zoneLine)
 		}
 	}
@@ -147,8 +147,9 @@ func (s *Snapshot) hold(in api.Objects, last *Snapshot) (held api.Objects, still
 		from := now
 		if !alike(now) || slices.Contains(s.still, before.Name) {
 			still = append(still, before.Name)
-			if from = last.In.Cluster(before.Name); from == before || !alike(from) || now == nil || !sameRun(before, now) {
-				from = nil // what it has that s has not is unknown
+			from = last.In.Cluster(before.Name)
+			if from == before || !alike(from) || now == nil || !sameRun(before, now) || slices.Contains(last.still, before.Name) {
+				from = nil // what it has that s has not is unknown, or s has more
 			}
 		}
 		c := *before

@@ -63,3 +63,25 @@ func TestHeldRegistryStaysServed(t *testing.T) {
 		t.Error("the Record has gone")
 	}
 }
+
+// TestHeldRegistryIsNotOlder: lines wait with a line of a Zone while the structure with all of them is compiled. Another one comes then: those
+// that are compiled stay.
+func TestHeldRegistryIsNotOlder(t *testing.T) {
+	w := recordstest.New(t, recordstest.Zones("example.com."))
+	w.Options.ZoneNamespaces = []string{"dns"}
+	w.Aside = true
+	w.Apply(t, "cluster c1", "zone dns/z example.com. at=0s delegate=*", "zone dns/s1 sub.example.com. at=1s",
+		"zone dns/s2 sub.example.com. at=2s", "zone dns/t1 tub.example.com. at=1s",
+		"zone dns/t2 tub.example.com. at=2s", "owner *.a.example.com. c1 DNSPolicy n1/g",
+		"gateway n1/g host=*.a.example.com addr=192.0.2.1", "policy n1/g at=2h", "record n2/r x.a.example.com. at=1s TXT t")
+	w.Step(t)
+	w.Step(t)
+	w.Apply(t, "owner zone:sub.example.com. c1 Zone dns/s2", "owner x.a.example.com. c1 Record n2/r")
+	for range 3 {
+		w.Step(t)
+	}
+	w.Apply(t, "owner zone:tub.example.com. c1 Zone dns/t2", "record n2/r x.a.example.com. at=1s TXT t2")
+	for range 4 {
+		w.Step(t)
+	}
+}

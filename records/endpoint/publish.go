@@ -72,7 +72,7 @@ func mustName(rtype string) string {
 // mayPublishIn is MayPublish for a zone of the Corefile without a Zone: the lines `publish` with the longest domain that contains name
 // decide. A zone without such lines is open to all. rtype is "" for a Zone.
 func (o *Options) mayPublishIn(origin string, m *api.Meta, name, rtype string) *Problem {
-	if rtype == "" && Underscored(name) && !o.grantsUnderscored(m, name) {
+	if rtype == "" && Underscored(name) && !o.grantsUnderscored(m, name, rtype) {
 		return Problemf(reasonNotAllowed, "%s: names with _ labels prove whose the name above them is, so a Zone there needs a grant: "+
 			"write `publish %[1]s %[2]s types NS`, or add %[2]s to `zone-namespaces` in the Corefile", TrimDot(name), m.Namespace())
 	}
@@ -217,7 +217,7 @@ func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	case !Underscored(name) || at.Administers(m):
 		return false
 	case at.Object == nil:
-		return !o.grantsUnderscored(m, name)
+		return !o.grantsUnderscored(m, name, "*")
 	}
 	for d := range at.Object.DelegationsTo(grantee(at.Object, m)) {
 		if slices.ContainsFunc(d.Records, func(r api.RecordDelegation) bool {
@@ -229,9 +229,12 @@ func (o *Options) Bound(at *Zone, m *api.Meta, name string) bool {
 	return true
 }
 
-// grantsUnderscored reports whether a line `publish` whose domain begins with _ covers a name.
-func (o *Options) grantsUnderscored(m *api.Meta, name string) bool {
-	return slices.ContainsFunc(o.Publish, func(p Publish) bool { return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) })
+// grantsUnderscored reports whether a line `publish` whose domain begins with _ lets a namespace have data of a type at a name, "" for a Zone and
+// "*" for some type.
+func (o *Options) grantsUnderscored(m *api.Meta, name, rtype string) bool {
+	return slices.ContainsFunc(o.Publish, func(p Publish) bool {
+		return p.Domain[0] == '_' && p.covers(name) && isListed(p.Namespaces, m) && (rtype == "*" || grants(p.Types, rtype))
+	})
 }
 
 // adds reports whether a line extends the next shorter one in a zone (rule 5.9): its domain begins with _ and is a part of the zone.

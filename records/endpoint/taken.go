@@ -80,19 +80,19 @@ func (s *Zones) findTaken(named []*Admission, in *api.Objects) {
 		r, within := registered{name, o.Kind, in.MetaOf(o)}, false
 		for at, ok := rdata.Base(name), true; ok; at, ok = rdata.Parent(at) {
 			all, is := s.Taken[at]
+			inner := within
+			if key != api.ZoneKey(at) {
+				within = within || s.isZone(at, in) // it is the closer zone that has the name
+			}
 			if !is {
-				if _, zone := in.Line(api.ZoneKey(at)); zone && key != api.ZoneKey(at) {
-					within = true // a zone between decides
-				}
 				continue
 			}
-			all.add(r)
-			if all.came == nil {
+			if all.add(r); all.came == nil {
 				continue
 			}
 			had, ok := gone[at].Get(key)
 			if z := returned[at]; z != nil {
-				ok = within || mayHave(z, r.meta, rdata.Relative(at, name))
+				ok = inner || mayHave(z, r.meta, rdata.Relative(at, name))
 			} else {
 				ok = ok && in.MetaOf(in.Current(had)).SameNamespace(r.meta)
 			}
@@ -115,6 +115,15 @@ func (a *Admission) returned(last incumbents) bool {
 	}
 	i, served := last.Resolved().Index[a.FQDN]
 	return !served || last.Resolved().Served[i].Object == nil
+}
+
+// isZone reports whether a zone begins at a name, as the Corefile or the registry has it.
+func (s *Zones) isZone(name string, in *api.Objects) bool {
+	if _, corefile := s.Index[name]; corefile {
+		return true
+	}
+	_, line := in.Line(api.ZoneKey(name))
+	return line
 }
 
 // addUnwritten adds the names that were served, and have no registry line yet, except those in a Zone that was served, too.

@@ -84,7 +84,8 @@ func (e *Edit) concerned(name string, wildcard *owner.Claim) bool {
 	if _, was := e.refused.Get(name); was || wildcard.By == nil {
 		return was
 	}
-	return slices.ContainsFunc(e.Node(name).Records, func(r *endpoint.Record) bool {
+	n := e.Node(name)
+	return n != nil && slices.ContainsFunc(n.Records, func(r *endpoint.Record) bool {
 		if r.Record.SameNamespace(wildcard.By.By) {
 			return false
 		}

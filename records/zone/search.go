@@ -32,8 +32,8 @@ func (z *Zone) Search(name string, qtype uint16) (n, turn *Node) {
 }
 
 // covering returns the wildcard below a node that answers for a missing name. It is nil for names that name the owners of hosts, since only
-// the server puts records there (rule 5.8), for the name of the active groups, which counts as written alone (rule 9.5), and if another
-// namespace has the node and the label below it begins with _ (rule 5.9).
+// the server puts records there (rule 5.8), for the name of the active groups, which counts as written alone (rule 9.5), and, if the
+// label below the node begins with _, where the wildcard is foreign (rule 5.9).
 func (z *Zone) covering(n *Node, name string) *Node {
 	switch {
 	case n.wild == nil, z.TellsOwner(name), z.NamesGroups(name):
