@@ -48,8 +48,7 @@ func (w *World) step() (problems []string) {
 	if w.steps++; before != nil && w.steps%4 == 0 && !before.Behind() && w.outcomes == nil { // else it would change their cells
 		problems = branch(before, in, w.Options, w.Now)
 	}
-	w.Snapshot, w.Whole = w.compile(in)
-	w.remember()
+	w.next(in)
 	is := Facts(w.Snapshot)
 	problems = slices.Concat(problems, difference(is, Facts(w.Whole)), invariants(w.Snapshot))
 	if before != nil {
@@ -66,6 +65,21 @@ func (w *World) step() (problems []string) {
 	}
 	return problems
 }
+
+// Compile compiles the current world, as Step does, and checks nothing.
+func (w *World) Compile() {
+	in := w.Objects()
+	w.steps++
+	w.next(in)
+}
+
+func (w *World) next(in api.Objects) {
+	w.Snapshot, w.Whole = w.compile(in)
+	w.remember()
+}
+
+// Applied returns the lines that have been applied, and "step" for each Step.
+func (w *World) Applied() []string { return w.log }
 
 // generation is a version of a zone as transferred.
 type generation struct {
