@@ -100,41 +100,14 @@ func (s *Snapshot) Lookup(z *zone.Zone, q *Query, a *Answer) {
 
 // find is Lookup without the preparation for signing.
 func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
-	n, turn := z.Search(q.Name, q.Type)
-	q.trail.hop(z, q, n, turn)
+	n, found := s.visit(z, q, a)
 	switch {
-	case z.Withholds(q.Type, n):
-		q.trail.end(endWithheld)
-		a.fail(true)
+	case found == ended || found == unknown:
 		return
-	case turn != nil:
-		if leadOn(z, turn, q, a) {
-			s.chase(q, a, &budget{maxHops, maxTries}, false)
-			a.settle()
-			s.addAdditional(a)
-		}
-		return
-	case n == nil:
-		s.deny(z, q, a, dns.RcodeNameError, false)
-		return
-	}
-	answerNode(z, n, q, a)
-	if len(a.Answer) == 0 {
-		s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
-		a.settle()
-		return
-	}
-	if n.Name != q.Owner && a.Answer[0].Header().Name == n.Name {
-		a.Answer = q.Copies.WithOwner(a.Answer, n.Name, q.Owner)
-	}
-	switch {
-	case q.Type == dns.TypeANY && n.Flat() && rdata.IsCNAME(a.Answer[0]):
+	case found == given && q.Type == dns.TypeANY && n.Flat() && rdata.IsCNAME(a.Answer[0]):
 		s.anyFlat(z, n, q, a)
-	case q.Type == dns.TypeCNAME || q.Type == dns.TypeANY:
-	case n.Flat() && rdata.IsCNAME(a.Answer[0]):
-		s.flatten(z, n, q, a, &budget{maxHops, maxTries})
-	default:
-		s.chase(q, a, &budget{maxHops, maxTries}, false)
+	case found == leads:
+		s.follow(z, n, q, a)
 	}
 	a.settle()
 	if q.Type != dns.TypeANY {
@@ -142,15 +115,54 @@ func (s *Snapshot) find(z *zone.Zone, q *Query, a *Answer) {
 	}
 }
 
+// finding is what a name has for a query.
+type finding uint8
+
+const (
+	given   finding = iota // the data
+	leads                  // a CNAME, on which the search goes on
+	denied                 // nothing
+	ended                  // what ends the search: a referral, a DNAME that was asked for, or makes a name that is too long (RFC 6672 §2.2)
+	unknown                // nobody knows (rule 7.4)
+)
+
+// visit puts what a name has into a, which must be zero. n is its node, nil for none or if a name above ended the search.
+func (s *Snapshot) visit(z *zone.Zone, q *Query, a *Answer) (n *zone.Node, found finding) {
+	n, turn := z.Search(q.Name, q.Type)
+	q.trail.hop(z, q, n, turn)
+	switch {
+	case z.Withholds(q.Type, n):
+		q.trail.end(endWithheld)
+		a.fail(true)
+		return nil, unknown
+	case turn != nil:
+		return nil, leadOn(z, turn, q, a)
+	case n == nil:
+		return nil, s.deny(z, q, a, dns.RcodeNameError, false)
+	}
+	answerNode(z, n, q, a)
+	if len(a.Answer) == 0 {
+		return n, s.deny(z, q, a, dns.RcodeSuccess, s.ownerRead(n))
+	}
+	if n.Name != q.Owner && a.Answer[0].Header().Name == n.Name {
+		a.Answer = q.Copies.WithOwner(a.Answer, n.Name, q.Owner)
+	}
+	if _, alias := a.Answer[len(a.Answer)-1].(*dns.CNAME); alias && q.Type != dns.TypeCNAME && q.Type != dns.TypeANY {
+		return n, leads
+	}
+	return n, given
+}
+
 // deny makes a a negative answer to q (RFC 2308 §2), possibly at the end of a chain, unless a source not yet listed could have the name
 // (rule 7.4). owned reports whether the owner of the name has been read.
-func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool) {
+func (s *Snapshot) deny(z *zone.Zone, q *Query, a *Answer, rcode int, owned bool) finding {
 	if !owned && !s.denies(q.Name) {
 		q.trail.end(endUnlisted)
 		a.fail(true)
-		return
+		return unknown
 	}
 	a.Rcode, a.Ns, a.Extra = rcode, z.Negative, nil
+	return denied
 }
 
 // settle sets for whom and how long a denial holds. Without a chain it is for all clients, unless a host failed closed (RFC 7871 §7.4).

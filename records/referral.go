@@ -8,13 +8,12 @@ import (
 	"github.com/miekg/dns"
 )
 
-// leadOn puts into a what ends q's search in z at n: a referral, or the DNAME with its CNAME. on reports whether the search continues at
-// that CNAME.
-func leadOn(z *zone.Zone, n *zone.Node, q *Query, a *Answer) (on bool) {
+// leadOn puts into a what ends q's search in z at n: a referral, or the DNAME with its CNAME, which leads on.
+func leadOn(z *zone.Zone, n *zone.Node, q *Query, a *Answer) finding {
 	if n.Name != z.Origin() {
 		if ns := zone.OfType(n.Static, dns.TypeNS); ns != nil {
 			refer(z, n, ns, q, a)
-			return false
+			return ended
 		}
 	}
 	set := zone.OfType(n.Static, dns.TypeDNAME)
@@ -22,10 +21,13 @@ func leadOn(z *zone.Zone, n *zone.Node, q *Query, a *Answer) (on bool) {
 	target, err := rdata.Canonical(substitute(q.Name, n.Name, dname.Target))
 	if err != nil { // RFC 6672 §2.2
 		a.Rcode, a.Answer = dns.RcodeYXDomain, set
-		return false
+		return ended
 	}
 	a.Answer = []dns.RR{dname, rdata.CNAME(q.Owner, dname.Hdr.Ttl, target)}
-	return q.Type != dns.TypeCNAME && q.Type != dns.TypeANY
+	if q.Type == dns.TypeCNAME || q.Type == dns.TypeANY {
+		return ended
+	}
+	return leads
 }
 
 // substitute returns name, which lies below owner, with target in place of owner.
