@@ -61,7 +61,7 @@
 //	lookup.go        query → answer   rule 7
 //	referral.go      where a search ends at a cut or a DNAME → a referral, or a way on   rule 7.1
 //	additional.go    answer → the addresses that go with it   rule 7.1
-//	chase.go         answer → its end: along CNAMEs, and flat where none may stand   rules 2.7 and 7.1
+//	walk.go          answer → its end: along CNAMEs, and flat where none may stand   rules 2.7 and 7.1
 //	pool/            what one name is answered with: the choice among its members   rules 3.6, 4.5, 4.6 and 7.5
 //	signing.go       answer → one that can be signed   rule 7.6
 //	trail.go         what Lookup does → how the answer came about

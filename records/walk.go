@@ -24,8 +24,8 @@ const (
 	retry  uint64 = 0xbb67ae8584caa73b // for another member at the same name
 )
 
-// walk goes from the CNAME at the end of an answer from name to name, through the zones served here (rule 7.1). It has neither the question nor
-// the answer, which stay on the stack for that.
+// walk goes from the CNAME at the end of an answer from name to name, through the zones served here (rule 7.1). It has neither the question
+// nor the answer, which stay on the stack for that.
 type walk struct {
 	snap *Snapshot
 	// at is the question at the name reached.
@@ -36,8 +36,8 @@ type walk struct {
 	flats []flat
 }
 
-// flat is a name whose chain the answer must not show (rule 2.7). Pool members whose hostname leads to no address here lack the family, and are
-// passed over (rule 4.6): so a denial is the same for every client. It is no denial if one of them is unknown.
+// flat is a name whose chain the answer must not show (rule 2.7). Pool members whose hostname leads to no address here lack the family, and
+// are passed over (rule 4.6): so a denial is the same for every client. It is no denial if one of them is unknown.
 type flat struct {
 	zone *zone.Zone
 	node *zone.Node

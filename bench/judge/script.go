@@ -97,7 +97,10 @@ func script(seed uint64, n int) iter.Seq[command] {
 
 func randomSetup(r *rand.Rand) *setup {
 	some := func() bool { return r.IntN(3) == 0 }
-	set := &setup{Zones: []string{"example.com.", "klb.deep.example.com.:flatten"}, OwnerTXT: some(), Flatten: some(), ProbesOff: some(), Aside: some()}
+	set := &setup{
+		Zones:    []string{"example.com.", "klb.deep.example.com.:flatten"},
+		OwnerTXT: some(), Flatten: some(), ProbesOff: some(), Aside: some(),
+	}
 	if some() {
 		set.Zones = []string{".", "a.example.com."}
 	}

@@ -62,7 +62,9 @@ func (set *setup) options() *records.Options {
 	}
 	opt.Zones[0].Flatten, opt.ProbesOff, opt.ZoneNamespaces = set.Flatten, set.ProbesOff, set.ZoneNamespaces
 	if set.Publish {
-		opt.Publish = []records.Publish{{Domain: "example.com.", Namespaces: []string{"n1"}}, {Domain: "a.example.com.", Namespaces: []string{"n2"}}}
+		opt.Publish = []records.Publish{
+			{Domain: "example.com.", Namespaces: []string{"n1"}}, {Domain: "a.example.com.", Namespaces: []string{"n2"}},
+		}
 		opt.Zones[0].Nameservers = []records.Nameserver{{Name: "ns1.example.com.", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.53")}}}
 	}
 	return opt
@@ -92,7 +94,8 @@ func (q *query) answer(s *records.Snapshot) string {
 	if err != nil {
 		return err.Error()
 	}
-	how := fmt.Sprintf(" scope %d unlisted %v closed %v located %v owner %s member %s geo %s", a.Scope, a.Unlisted, a.Closed, a.Located, a.Owner(), a.Member(), a.Geo)
+	how := fmt.Sprintf(" scope %d unlisted %v closed %v located %v owner %s member %s geo %s",
+		a.Scope, a.Unlisted, a.Closed, a.Located, a.Owner(), a.Member(), a.Geo)
 	return base64.StdEncoding.EncodeToString(packed) + how
 }
 
