@@ -73,13 +73,14 @@ func (n *Node) challenges(sets []RRset) bool {
 func (e *Edit) RenewForeign(name string) {
 	up, ok := rdata.Parent(name)
 	wildcard := rdata.WildcardOf(up)
-	if !ok || name == wildcard || e.Node(wildcard) == nil {
+	n := e.Node(wildcard)
+	if !ok || name == wildcard || n == nil {
 		return
 	}
 	beside, is := e.foreign.Get(wildcard)
 	if !is {
 		own := e.boundAt(wildcard, up)
-		is = own != nil && e.Node(wildcard).challenges(e.Node(wildcard).Static) && e.rivals(up, own.By)(name)
+		is = own != nil && n.challenges(n.Static) && e.rivals(up, own.By)(name)
 		beside = name
 	}
 	if is && beside == name {
