@@ -130,13 +130,18 @@ func owners(wishes []*wish, line wish, kept bool, wildcard holding) (served map[
 			wildcard.namespace != w.namespace() && !wildcard.before(w, since(w, line, kept))
 	})
 	namespace := ""
+	var besides []*wish // before the administering namespace's first contender of Records
 	for _, w := range wishes {
 		static := w.Kind == api.KindRecord || !w.steered()
 		if c := records[w.namespace()]; static && c != nil {
 			c.of = append(c.of, w)
-		} else if !w.beside() {
+		} else if w.beside() {
+			besides = append(besides, w)
+		} else {
 			if c = (&contender{w, []*wish{w}, static}); static {
-				records[w.namespace()] = c
+				if records[w.namespace()] = c; w.namespace() == "dns" {
+					c.of = append(c.of, besides...)
+				}
 			}
 			contenders = append(contenders, c)
 		}
