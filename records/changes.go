@@ -172,7 +172,7 @@ func (ch *groupChange) lose(who *endpoint.Contender) {
 }
 
 // findAgain finds a cluster's namespaces in which everything that depends on Secrets is made anew: those with a changed Secret, and those
-// of a changed registry line that names a missing Secret.
+// of a changed registry line that names a missing Secret, or one of several defaults.
 func (c *compiler) findAgain(e *clusterEdit) {
 	add := func(namespace string) {
 		if !slices.Contains(e.again, namespace) {
@@ -191,7 +191,7 @@ func (c *compiler) findAgain(e *clusterEdit) {
 			if line.Secret == "" {
 				continue
 			}
-			if _, exists := e.in.Secrets.Get(line.Namespace() + "/" + line.Secret); !exists {
+			if _, exists := e.in.Secrets.Get(line.Namespace() + "/" + line.Secret); !exists || endpoint.SeveralDefaults(e.in, line.Namespace()) {
 				add(line.Namespace())
 			}
 		}

@@ -75,7 +75,6 @@ func (c *contest) renewGroup(change *groupChange) {
 		old, _ = c.groups.Get(change.key)
 	}
 	g := &status.NameGroup{Group: owner.Group{Contenders: change.add}}
-	change.group = g
 	if old != nil {
 		for _, who := range old.Contenders {
 			if _, gone := change.drop[who]; !gone {
@@ -89,17 +88,17 @@ func (c *contest) renewGroup(change *groupChange) {
 	if old != nil {
 		names = append(slices.Clip(names), old.Owned...)
 	}
-	c.buildGroup(change.key, g, names)
-	if old != nil {
-		c.checks.Release(change.key, old.Checks)
+	wildcard := rdata.WildcardOf(change.key)
+	was := c.ownerBeside(change.key, wildcard)
+	c.putGroup(change.key, old, g, names)
+	if !sameClaimant(was, c.ownerBeside(change.key, wildcard)) {
+		old, g = g, &status.NameGroup{Group: owner.Group{Contenders: g.Contenders}} // whether the wildcard is covered depends on the owner
+		c.putGroup(change.key, old, g, names)
 	}
-	c.countConflicts(g, 1)
-	c.putNames(old, g)
-	c.putOwners(old, g)
-	c.setOwners(old, g)
+	change.group = g
 	if c.prev != nil {
 		c.markBelow(change.key)
-		c.markBelow(rdata.WildcardOf(change.key))
+		c.markBelow(wildcard)
 	}
 	c.noteGroup(change.key, g)
 	if len(g.Contenders)+len(g.Owned) == 0 && !c.registry.Keeps(change.key) {
@@ -107,6 +106,26 @@ func (c *contest) renewGroup(change *groupChange) {
 		return
 	}
 	c.groups.Set(change.key, g)
+}
+
+// putGroup builds a group and puts it in the place of old, which may be nil.
+func (c *contest) putGroup(key string, old, g *status.NameGroup, names []string) {
+	c.buildGroup(key, g, names)
+	if old != nil {
+		c.checks.Release(key, old.Checks)
+	}
+	c.countConflicts(g, 1)
+	c.putNames(old, g)
+	c.putOwners(old, g)
+	c.setOwners(old, g)
+}
+
+// ownerBeside returns the owner of a name, if there may be Records at the wildcard below; nil for none.
+func (c *contest) ownerBeside(name, wildcard string) *endpoint.Contender {
+	if endpoint.Underscored(name) || c.zoneOf(name) < 0 || c.nodeAt(wildcard) == nil {
+		return nil
+	}
+	return c.edit(c.zoneOf(name)).OwnerOf(name)
 }
 
 // putNames puts a built group's names into their zones, and removes those that only old had.

@@ -135,6 +135,13 @@ func selectedSecrets(in *api.Cluster, p *api.DNSPolicy) (all []*api.Secret, more
 	return all, more
 }
 
+// SeveralDefaults reports whether a namespace has several default Secrets: none is the default of a policy, except for its hosts that the
+// registry has one for.
+func SeveralDefaults(in *api.Cluster, namespace string) bool {
+	all, _ := selectedSecrets(in, &api.DNSPolicy{Meta: api.Meta{Name: namespace + "/"}})
+	return len(all) > 1
+}
+
 // chosen is a Secret with the longest matching domain for a host.
 type chosen struct {
 	Secret *api.Secret
