@@ -33,8 +33,8 @@ type notifier struct {
 
 	mu        sync.Mutex // guards what follows
 	listeners []*listening
-	// told is what the previous Corefile's listeners were told, by zone origin.
-	told map[string]toldZone
+	// notified is what the previous Corefile's listeners were told, by zone origin.
+	notified map[string]notifiedZone
 	// refusers are the addresses that do not accept NOTIFY.
 	refusers refusers
 	// began is when the current listeners began.
@@ -45,8 +45,8 @@ type notifier struct {
 type listening struct {
 	zones  map[string]bool // of the Corefile
 	notify func(zone string) error
-	// told is what its secondaries have been told, by zone origin; nil before the first look.
-	told map[string]*toldZone
+	// notified is what its secondaries have been told, by zone origin; nil before the first look.
+	notified map[string]*notifiedZone
 	// owed are the zones that still need a NOTIFY.
 	owed map[string]struct{}
 	// running counts the zones whose NOTIFY is under way.
@@ -55,8 +55,8 @@ type listening struct {
 	seen *records.Snapshot
 }
 
-// toldZone is what secondaries have been told of one zone.
-type toldZone struct {
+// notifiedZone is what secondaries have been told of one zone.
+type notifiedZone struct {
 	serial uint32
 	at     time.Time
 	busy   bool // a NOTIFY is under way
@@ -85,7 +85,7 @@ func (n *notifier) listen(zones map[string]bool, notify func(zone string) error)
 // use switches to the transfer plugins of another Corefile. No NOTIFY is repeated or lost.
 func (n *notifier) use(listeners []*listening) {
 	n.mu.Lock()
-	n.told, n.began, n.refusers = n.states(), time.Now(), make(refusers)
+	n.notified, n.began, n.refusers = n.states(), time.Now(), make(refusers)
 	n.listeners = nil
 	for _, l := range listeners {
 		n.listeners = append(n.listeners, &listening{zones: l.zones, notify: l.notify, owed: make(map[string]struct{})})
@@ -151,10 +151,10 @@ func (n *notifier) tell(l *listening, snap *records.Snapshot, now time.Time) (wa
 			delete(l.owed, origin) // it is gone
 			continue
 		}
-		state := l.told[origin]
+		state := l.notified[origin]
 		if state == nil {
-			state = &toldZone{at: n.began}
-			l.told[origin] = state
+			state = &notifiedZone{at: n.began}
+			l.notified[origin] = state
 		}
 		left := notifyPause - now.Sub(state.at)
 		switch {
@@ -166,7 +166,7 @@ func (n *notifier) tell(l *listening, snap *records.Snapshot, now time.Time) (wa
 			}
 		default:
 			delete(l.owed, origin)
-			*state = toldZone{serial: z.Serial(), at: now, busy: true}
+			*state = notifiedZone{serial: z.Serial(), at: now, busy: true}
 			l.running++
 			go n.begin(l, origin, state)
 		}
@@ -175,13 +175,13 @@ func (n *notifier) tell(l *listening, snap *records.Snapshot, now time.Time) (wa
 }
 
 // begin starts l's NOTIFY of a zone.
-func (n *notifier) begin(l *listening, origin string, state *toldZone) {
+func (n *notifier) begin(l *listening, origin string, state *notifiedZone) {
 	n.note(l, origin, l.notify(origin))
 	n.mu.Lock()
 	state.busy = false
 	l.running--
 	if !l.has(n.snap(), origin) { // the zone has gone meanwhile
-		delete(l.told, origin)
+		delete(l.notified, origin)
 		n.refusers.forget(refusal{l, origin})
 	}
 	n.mu.Unlock()
@@ -196,27 +196,27 @@ func (l *listening) has(snap *records.Snapshot, origin string) bool {
 
 // states returns what secondaries have been told. A NOTIFY under way counts as told. A zone is
 // stale if listeners were told different serials. The caller holds mu.
-func (n *notifier) states() map[string]toldZone {
+func (n *notifier) states() map[string]notifiedZone {
 	if len(n.listeners) == 0 {
-		return n.told
+		return n.notified
 	}
-	told := make(map[string]toldZone)
+	notified := make(map[string]notifiedZone)
 	for _, l := range n.listeners {
-		for origin, s := range l.told {
-			other, ok := told[origin]
-			told[origin] = toldZone{serial: s.serial, at: s.at, stale: s.stale || ok && (other.stale || other.serial != s.serial)}
+		for origin, s := range l.notified {
+			other, ok := notified[origin]
+			notified[origin] = notifiedZone{serial: s.serial, at: s.at, stale: s.stale || ok && (other.stale || other.serial != s.serial)}
 		}
 	}
-	return told
+	return notified
 }
 
 // compare notes which zones of snap have another serial than l was told. Zones that may lack names,
 // or whose serial is not saved yet, are not transferred, and wait. The caller holds mu.
 func (n *notifier) compare(l *listening, snap *records.Snapshot) {
-	if l.told == nil {
-		l.told = make(map[string]*toldZone)
-		for origin, s := range n.told {
-			l.told[origin] = &s
+	if l.notified == nil {
+		l.notified = make(map[string]*notifiedZone)
+		for origin, s := range n.notified {
+			l.notified[origin] = &s
 		}
 	}
 	if l.seen == snap {
@@ -243,7 +243,7 @@ func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 		if z.PublishedVersion() == nil {
 			continue // saving its serial will make it another zone
 		}
-		if state := l.told[z.Origin()]; state == nil || state.stale || state.serial != z.Serial() {
+		if state := l.notified[z.Origin()]; state == nil || state.stale || state.serial != z.Serial() {
 			l.owed[z.Origin()] = struct{}{}
 		}
 	}
@@ -254,7 +254,7 @@ func (n *notifier) compare(l *listening, snap *records.Snapshot) {
 
 // forget drops zones that l no longer has to tell. The caller holds mu.
 func (n *notifier) forget(l *listening, snap *records.Snapshot) {
-	maps.DeleteFunc(l.told, func(origin string, s *toldZone) bool {
+	maps.DeleteFunc(l.notified, func(origin string, s *notifiedZone) bool {
 		gone := !s.busy && !l.has(snap, origin)
 		if gone {
 			n.refusers.forget(refusal{l, origin})
@@ -318,12 +318,12 @@ func (r refusers) note(about refusal, err error) (begun []notTaken, ended []stri
 			r[f.to] = at
 		}
 		at.zones[about] = struct{}{}
-		said := &at.silent
+		logged := &at.silent
 		if f.answer {
-			said = &at.unwilling
+			logged = &at.unwilling
 		}
-		if !*said {
-			*said, begun = true, append(begun, f)
+		if !*logged {
+			*logged, begun = true, append(begun, f)
 		}
 	}
 	for to := range r {

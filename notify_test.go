@@ -414,9 +414,9 @@ func TestASilentSecondaryHoldsUpNoOtherBlock(t *testing.T) {
 	})
 }
 
-// TestASecondaryThatDiesLaterIsTold: one that has been dead for long, such as one that was
+// TestASecondaryThatDiesLaterIsLogged: one that has been dead for long, such as one that was
 // taken down, or one that refuses a zone, does not hide that another one has died since.
-func TestASecondaryThatDiesLaterIsTold(t *testing.T) {
+func TestASecondaryThatDiesLaterIsLogged(t *testing.T) {
 	const one, two = "192.0.2.1:53", "192.0.2.2:53"
 	synctest.Test(t, func(t *testing.T) {
 		n := newNotifying(t)
@@ -464,7 +464,7 @@ func TestRefusersOfZonesThatGo(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		n.notifier.mu.Lock()
-		at, told := n.refusers["192.0.2.1:53"], len(n.listeners[0].told)
+		at, told := n.refusers["192.0.2.1:53"], len(n.listeners[0].notified)
 		n.notifier.mu.Unlock()
 		if at == nil || len(at.zones) != 2 || told != 2 {
 			t.Errorf("%d zones told of, refused are %v, want two", told, at)
@@ -479,7 +479,7 @@ func TestRefusersOfZonesThatGo(t *testing.T) {
 		synctest.Wait()
 		n.notifier.mu.Lock()
 		defer n.notifier.mu.Unlock()
-		if told := len(n.listeners[0].told); len(at.zones) != 2 || told != 2 {
+		if told := len(n.listeners[0].notified); len(at.zones) != 2 || told != 2 {
 			t.Errorf("%d zones told of, refused are %v, want two", told, at)
 		}
 	})

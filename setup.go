@@ -210,7 +210,7 @@ func (nobodyOverTCP) RemoteAddr() net.Addr { return new(net.TCPAddr) }
 // server outlives reloads of the Corefile. reload guards the fields that do not belong to the engine or the notifier.
 type server struct {
 	engine   *engine.Engine
-	said     *said
+	said     *eventLog
 	news     *news
 	started  time.Time
 	notifier *notifier      // notifies secondaries

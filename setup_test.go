@@ -227,8 +227,8 @@ type brokenListener struct{ net.Listener }
 
 func (brokenListener) Accept() (net.Conn, error) { return nil, errors.New("no buffers") }
 
-// TestConsoleThatFailsIsTold: where nobody can connect any more, the log says so; where the server ends, it does not.
-func TestConsoleThatFailsIsTold(t *testing.T) {
+// TestConsoleThatFailsIsLogged: where nobody can connect any more, the log says so; where the server ends, it does not.
+func TestConsoleThatFailsIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []bool{true, false} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

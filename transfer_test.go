@@ -515,7 +515,7 @@ func (s *zoneServer) keep(snap *records.Snapshot) {
 		edit.Set(p.Origin, p.Kept)
 		s.news = append(s.news, p.Origin)
 	}
-	s.keeper, s.serials = "c", edit.Map()
+	s.serialWriter, s.serials = "c", edit.Map()
 }
 
 // TestTransferOfWhatIsKept: where a writer keeps serials, answers are the newest, and SOA,
@@ -523,7 +523,7 @@ func (s *zoneServer) keep(snap *records.Snapshot) {
 func TestTransferOfWhatIsKept(t *testing.T) {
 	s := serveZones(t, toAll, "")
 	s.Fill()
-	s.keeper = "c"
+	s.serialWriter = "c"
 	s.keep(s.compile())
 	first := s.compile().Zone("example.org.").PublishedVersion()
 	want := contentOf(t, first)
@@ -576,10 +576,10 @@ type zoneServer struct {
 	*boottest.ZoneObjects
 	addr   string
 	engine *engine.Engine
-	// keeper is the cluster in which a writer keeps serials, "" for none; news are those that are new since the last compile.
-	keeper  string
-	serials api.Serials
-	news    []string
+	// serialWriter is the cluster in which a writer keeps serials, "" for none; news are those that are new since the last compile.
+	serialWriter string
+	serials      api.Serials
+	news         []string
 }
 
 // serveZones starts a server for example.org, with other lines in its server block, and
@@ -605,7 +605,7 @@ func serveZones(t testing.TB, lines, blocks string) *zoneServer {
 
 // compile publishes the objects as they are now.
 func (s *zoneServer) compile() *records.Snapshot {
-	in := api.Objects{Clusters: []*api.Cluster{s.Published()}, Keeper: s.keeper, Serials: s.serials, SerialsChanged: s.news}
+	in := api.Objects{Clusters: []*api.Cluster{s.Published()}, SerialWriter: s.serialWriter, Serials: s.serials, SerialsChanged: s.news}
 	snap := records.Compile(s.engine.Snapshot(), in, s.engine.Options(), s.engine.Now())
 	s.engine.Publish(snap)
 	s.news = nil

@@ -27,7 +27,7 @@ const (
 	Targets      Attribute = iota - 1 // where its addresses come from (rule 9.6)
 	ProbeAddress                      // what its checks go to (rule 9.6)
 	Routes                            // whether listeners without attached routes publish (rule 1.2)
-	NumWords
+	NumTexts
 )
 
 // The values of those attributes that are words. 0 is what counts where nothing is said.
@@ -43,7 +43,7 @@ const (
 const AttributePrefix = "kuadrant.io/"
 
 // attributes has the words of all, and of each the words of its values, or the lowest and the highest number.
-var attributes = [NumWords]struct {
+var attributes = [NumTexts]struct {
 	word     string
 	words    []string
 	from, to uint8
@@ -96,7 +96,7 @@ func (x Attribute) value(text string) (value uint8, ok bool) {
 // Attributes are the attributes of one host or member. The zero value is what counts where nothing is said.
 type Attributes struct {
 	Values [NumAttributes]uint8
-	Said   uint8 // of which attributes something is said: a bit each
+	Set    uint8 // of which attributes something is said: a bit each
 }
 
 // Of returns the value of an attribute: a number, or one of the constants above.
@@ -111,11 +111,11 @@ func (a *Attributes) Text(x Attribute) string {
 }
 
 // Says reports whether a value of the attribute was written.
-func (a *Attributes) Says(x Attribute) bool { return a.Said>>x&1 == 1 }
+func (a *Attributes) Says(x Attribute) bool { return a.Set>>x&1 == 1 }
 
 // set gives an attribute a value.
 func (a *Attributes) set(x Attribute, value uint8) {
-	a.Values[x], a.Said = value, a.Said|1<<x
+	a.Values[x], a.Set = value, a.Set|1<<x
 }
 
 // Member returns what a says of the member alone.
@@ -125,7 +125,7 @@ func (a Attributes) Member() Attributes { return a.only(1 << Priority) }
 func (a Attributes) Host() Attributes { return a.only(^uint8(1 << Priority)) }
 
 func (a Attributes) only(said uint8) Attributes {
-	a.Said &= said
+	a.Set &= said
 	for x := range NumAttributes {
 		if !a.Says(x) {
 			a.Values[x] = 0
@@ -182,7 +182,7 @@ func AttributesOf(annotations map[string]string, wrong func(annotation, value, k
 	if len(annotations) == 0 {
 		return a // by far the most
 	}
-	for x := range NumWords {
+	for x := range NumTexts {
 		annotation := x.Annotation()
 		text, set := annotations[annotation]
 		if value, ok := x.value(text); ok {

@@ -32,18 +32,18 @@ var (
 	decoding = json.JoinOptions(json.RejectUnknownMembers(true), json.MatchCaseInsensitiveNames(true), json.WithUnmarshalers(unmarshalers))
 )
 
-// word is a type whose values are encoded as words.
-type word interface {
+// textual is a type whose values are encoded as words.
+type textual interface {
 	~uint8
 	String() string
 }
 
-func writeWord[T word]() *json.Marshalers {
+func writeWord[T textual]() *json.Marshalers {
 	return json.MarshalToFunc(func(e *jsontext.Encoder, v T) error { return e.WriteToken(jsontext.String(v.String())) })
 }
 
 // readWord decodes the words of the values up to last, and refuses others.
-func readWord[T word](last T) *json.Unmarshalers {
+func readWord[T textual](last T) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(d *jsontext.Decoder, to *T) error {
 		token, err := d.ReadToken()
 		if err != nil {
@@ -117,7 +117,7 @@ func decodeAttributes(d *jsontext.Decoder, to *Attributes) error {
 		return err
 	}
 	if values, ok := all["Values"]; ok && len(all) == 2 { // as older versions wrote them: in the order of that time
-		return errors.Join(json.Unmarshal(values, &to.Values), json.Unmarshal(all["Said"], &to.Said))
+		return errors.Join(json.Unmarshal(values, &to.Values), json.Unmarshal(all["Said"], &to.Set))
 	}
 	for word, value := range all {
 		x := Attribute(0)

@@ -207,9 +207,9 @@ type Objects struct {
 	SerialsChanged []string
 	// Former are publications under other Leases, by origin: no zone is published below them. A change is in SerialsChanged.
 	Former map[string]Kept
-	// Keeper is the cluster in which an elected writer keeps serials: only those are shown (rule
+	// SerialWriter is the cluster in which an elected writer keeps serials: only those are shown (rule
 	// 6.7). "" for none.
-	Keeper string
+	SerialWriter string
 }
 
 // Unchanged returns o without changes.

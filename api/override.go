@@ -21,8 +21,8 @@ type Override struct {
 	// Target is an IP address in its usual form, or a host name in lower case without a final dot;
 	// "" if the line has none.
 	Target string
-	// Word is up, down or drain; for a target, up or down.
-	Word string
+	// State is up, down or drain; for a target, up or down.
+	State string
 	// Line is its line number, from 1.
 	Line int
 }
@@ -36,13 +36,13 @@ func (o *Override) subject() subject { return subject{o.Cluster, o.Gateway, o.Ta
 func (o *Override) String() string {
 	switch {
 	case o.Target != "":
-		return "target " + o.Target + " " + o.Word
+		return "target " + o.Target + " " + o.State
 	case o.Gateway != "" && o.Cluster != "":
-		return "gateway " + o.Cluster + "/" + o.Gateway + " " + o.Word
+		return "gateway " + o.Cluster + "/" + o.Gateway + " " + o.State
 	case o.Gateway != "":
-		return "gateway " + o.Gateway + " " + o.Word
+		return "gateway " + o.Gateway + " " + o.State
 	}
-	return "cluster " + o.Cluster + " " + o.Word
+	return "cluster " + o.Cluster + " " + o.State
 }
 
 // Overrides is the content of an override file. It is read-only; nil is an empty one.
@@ -73,8 +73,8 @@ func ParseOverrides(name string, data []byte) (*Overrides, error) {
 		o, err := parseOverride(fields)
 		if err == nil {
 			o.Line = line
-			if first, twice := all[o.subject()]; twice && first.Word != o.Word {
-				err = fmt.Errorf("line %d says %q for the same; remove one", first.Line, first.Word)
+			if first, twice := all[o.subject()]; twice && first.State != o.State {
+				err = fmt.Errorf("line %d says %q for the same; remove one", first.Line, first.State)
 			}
 		}
 		if err != nil {
@@ -91,7 +91,7 @@ func parseOverride(fields []string) (Override, error) {
 	if len(fields) != 3 {
 		return Override{}, fmt.Errorf("%s: write %s", quote(strings.Join(fields, " ")), want)
 	}
-	o := Override{Word: fields[2]}
+	o := Override{State: fields[2]}
 	words := []string{"up", "down", "drain"}
 	switch name := fields[1]; fields[0] {
 	case "cluster":
@@ -113,8 +113,8 @@ func parseOverride(fields []string) (Override, error) {
 	default:
 		return o, fmt.Errorf("%s: write %s", quote(strings.Join(fields, " ")), want)
 	}
-	if !slices.Contains(words, o.Word) {
-		return o, fmt.Errorf("%s: write %s", quote(o.Word), enumerated(words, "or"))
+	if !slices.Contains(words, o.State) {
+		return o, fmt.Errorf("%s: write %s", quote(o.State), enumerated(words, "or"))
 	}
 	return o, nil
 }
@@ -135,11 +135,11 @@ func targetName(text string) string {
 // cluster overrides one on the Gateway in any cluster, and both override one on the cluster.
 func (o *Overrides) Gateway(cluster, gateway string) string {
 	all := o.lines()
-	return cmp.Or(all[subject{cluster, gateway, ""}].Word, all[subject{"", gateway, ""}].Word, all[subject{cluster, "", ""}].Word)
+	return cmp.Or(all[subject{cluster, gateway, ""}].State, all[subject{"", gateway, ""}].State, all[subject{cluster, "", ""}].State)
 }
 
 // Target returns the word for a target, "" for none. target is in the form of Override.Target.
-func (o *Overrides) Target(target string) string { return o.lines()[subject{"", "", target}].Word }
+func (o *Overrides) Target(target string) string { return o.lines()[subject{"", "", target}].State }
 
 // Targets reports whether any line is for a target.
 func (o *Overrides) Targets() bool { return o != nil && o.targets }
@@ -165,7 +165,7 @@ func (o *Overrides) Changed(before *Overrides) iter.Seq[Override] {
 			}
 		}
 		for about, line := range o.lines() {
-			if before.lines()[about].Word != line.Word && !yield(line) {
+			if before.lines()[about].State != line.State && !yield(line) {
 				return
 			}
 		}

@@ -67,9 +67,9 @@ func TestThresholds(t *testing.T) {
 	}
 }
 
-// TestWord: the parts of a word do not run into each other, and counts stay at
+// TestValue: the parts of a word do not run into each other, and counts stay at
 // their highest value.
-func TestWord(t *testing.T) {
+func TestValue(t *testing.T) {
 	terms := Terms{FailureThreshold: 5000, SuccessThreshold: 5000}
 	cell := NewCell(0)
 	for range 5000 {
@@ -207,8 +207,8 @@ func (h *history) note(r Reason) {
 	}
 }
 
-// FuzzWord plays random outcomes, and operators, to a word and to a history.
-func FuzzWord(f *testing.F) {
+// FuzzValue plays random outcomes, and operators, to a word and to a history.
+func FuzzValue(f *testing.F) {
 	f.Add(5, 1, []byte{0, 2, 2, 2, 2, 2, 0})
 	f.Add(2, 2, []byte{2, 100, 0, 101, 0, 102, 13, 2, 2, 103, 0})
 	f.Add(0, 0, []byte{2, 0, 16, 2, 11, 0})
@@ -219,7 +219,7 @@ func FuzzWord(f *testing.F) {
 			return
 		}
 		terms := Terms{FailureThreshold: fall, SuccessThreshold: rise}
-		var w Word
+		var w Value
 		var h history
 		override := NoOverride
 		for i, b := range checks {

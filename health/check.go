@@ -160,7 +160,7 @@ func (t *Terms) expects(status int) bool {
 }
 
 // delay returns the time from the start of a check to the next. at is from -1 to 1 (rule 4.3).
-func (t *Terms) delay(w Word, at float64) time.Duration {
+func (t *Terms) delay(w Value, at float64) time.Duration {
 	d := min(max(t.Interval, leastInterval), mostInterval)
 	if w.Undecided() || !w.Checked() && w.Reason() != Forbidden || w.Reason().verdict() == noEvidence {
 		d = min(d, hurry)

@@ -19,7 +19,7 @@ type churn struct {
 	*Prober
 	r        *rand.Rand
 	followed map[string]*Target
-	gone     map[*Cell]Word // what the cells of targets that have gone held then
+	gone     map[*Cell]Value // what the cells of targets that have gone held then
 
 	mu     sync.Mutex
 	active map[string]int
@@ -175,10 +175,10 @@ func TestFollowChurn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := &churn{
 				T: t, r: rand.New(rand.NewPCG(seed, 1)), followed: make(map[string]*Target),
-				gone: make(map[*Cell]Word), active: make(map[string]int), count: make(map[*Cell]int),
+				gone: make(map[*Cell]Value), active: make(map[string]int), count: make(map[*Cell]int),
 			}
 			var told sync.Map
-			c.Prober = NewProber(Options{Concurrent: 1 + c.r.IntN(30), Changed: func(*Target, Word, Word) { told.Store("changed", true) }})
+			c.Prober = NewProber(Options{Concurrent: 1 + c.r.IntN(30), Changed: func(*Target, Value, Value) { told.Store("changed", true) }})
 			c.run = c.check
 			stop := running(t, c.Prober)
 			for range 60 {

@@ -85,7 +85,7 @@ func (r Reason) verdict() verdict {
 	return unchecked
 }
 
-// Result is the outcome's word in metrics: success, failure or, if the target is not the cause,
+// Result is the outcome's text in metrics: success, failure or, if the target is not the cause,
 // none.
 func (o Outcome) Result() string {
 	return [...]string{"success", "failure", "none", "none"}[o.Reason.verdict()]

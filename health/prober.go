@@ -18,7 +18,7 @@ type Options struct {
 	Concurrent int
 	// Changed is called when a target's state, or its reason including the HTTP status, has changed. Many goroutines call it, and it must
 	// not wait. nil for none.
-	Changed func(t *Target, before, after Word)
+	Changed func(t *Target, before, after Value)
 	// Ended is called after each check with its duration, under the same conditions.
 	Ended func(t *Target, o Outcome, took time.Duration)
 }

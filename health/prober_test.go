@@ -294,7 +294,7 @@ func TestConcurrentIsBounded(t *testing.T) {
 func TestChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		p := NewProber(Options{Changed: func(_ *Target, before, after Word) {
+		p := NewProber(Options{Changed: func(_ *Target, before, after Value) {
 			told = append(told, fmt.Sprintf("%d-%d", before.Status(), after.Status()))
 		}})
 		var status atomic.Int64
@@ -325,7 +325,7 @@ func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
 		var mu sync.Mutex
-		b := newBench(t, Options{Changed: func(target *Target, _, after Word) {
+		b := newBench(t, Options{Changed: func(target *Target, _, after Value) {
 			mu.Lock()
 			told = append(told, target.Address+" "+after.State().String())
 			mu.Unlock()

@@ -119,7 +119,7 @@ func (c *contest) markClaim(name, by string) {
 			c.changeOf(key)
 		}
 		meets := func(r *endpoint.Record) bool {
-			return owner.Meets(c.nodeAt(name).Records, r) || c.registry.MeetsVacancy(r)
+			return owner.Meets(c.nodeAt(name).Records, r) || c.registry.MeetsReserved(r)
 		}
 		if n := c.nodeAt(name); n != nil && slices.ContainsFunc(n.Records, meets) {
 			c.contend(name)

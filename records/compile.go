@@ -134,7 +134,7 @@ func (c *compiler) finish(now time.Time) *Snapshot {
 			continue
 		}
 		before, origin := (*zone.Zone)(nil), e.Zone.Origin()
-		p := zone.Past{Gated: s.In.Keeper != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
+		p := zone.Past{Gated: s.In.SerialWriter != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
 		p.Kept, p.Beside = c.keptOf(&e.Zone.Zone)
 		if c.old != nil {
 			p.Retired = c.old.retired[origin]

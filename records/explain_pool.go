@@ -49,8 +49,8 @@ type AddressState struct {
 	// best first. Answered reports whether it is in the answer.
 	Class    string `json:"class"`
 	Answered bool   `json:"answered,omitempty"`
-	// Word is what overrides checks: up, drain, down, or "not programmed".
-	Word string `json:"word,omitempty"`
+	// Override is what overrides checks: up, drain, down, or "not programmed".
+	Override string `json:"word,omitempty"`
 	// Beside are weaker words about its Gateway.
 	Beside []string `json:"beside,omitempty"`
 	// Objects are those that publish it, the oldest first, where objects that have no members share a host (rule 5.6).
@@ -193,10 +193,10 @@ func (x *explainer) address(address string, cells pool.Cells, class pool.Class, 
 		w := cell.Load()
 		switch o := w.Override(); {
 		case o != health.NoOverride: // on the address itself: it comes first
-			if a.Word != "" {
-				a.Beside = append([]string{a.Word}, a.Beside...)
+			if a.Override != "" {
+				a.Beside = append([]string{a.Override}, a.Beside...)
 			}
-			a.Word = o.String()
+			a.Override = o.String()
 			a.Checks = append(a.Checks, x.checksBeneath(address)...)
 		default:
 			a.Checks = append(a.Checks, x.check(cell, w))
@@ -216,14 +216,14 @@ func stateRank(word string) health.State {
 const NotProgrammed = "not programmed"
 
 // say adds what a Gateway's cell holds.
-func (a *AddressState) say(w health.Word) {
+func (a *AddressState) say(w health.Value) {
 	if o := w.Override(); o != health.NoOverride {
-		a.Word = o.String()
+		a.Override = o.String()
 	}
 	switch {
 	case w.Found() != health.Down:
-	case a.Word == "":
-		a.Word = NotProgrammed
+	case a.Override == "":
+		a.Override = NotProgrammed
 	default:
 		a.Beside = append(a.Beside, NotProgrammed)
 	}
@@ -243,7 +243,7 @@ func (x *explainer) checksBeneath(address string) (all []CheckState) {
 }
 
 // check describes the result of one check.
-func (x *explainer) check(cell *health.Cell, w health.Word) CheckState {
+func (x *explainer) check(cell *health.Cell, w health.Value) CheckState {
 	c := StateOf(w)
 	if t := x.targets[cell]; t != nil {
 		c.Target, c.Host, c.of = t.URL(), t.Host, t
@@ -254,7 +254,7 @@ func (x *explainer) check(cell *health.Cell, w health.Word) CheckState {
 }
 
 // StateOf returns the state of a check whose cell holds w, without its target.
-func StateOf(w health.Word) CheckState {
+func StateOf(w health.Value) CheckState {
 	return CheckState{
 		State: w.State().String(), Pending: !w.Known(), Reason: w.Reason().String(), Status: w.Status(),
 		Failures: w.Failures(), Successes: w.Successes(),

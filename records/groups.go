@@ -157,7 +157,7 @@ func (c *contest) setOwners(old, g *status.NameGroup) {
 		return
 	}
 	for name, by := range c.ownerships {
-		if n := c.nodeAt(name); n != nil && len(n.Records) > 0 || by.By.Vacant() {
+		if n := c.nodeAt(name); n != nil && len(n.Records) > 0 || by.By.Reserved() {
 			c.edit(c.zoneOf(name)).SetOwner(name, by)
 			g.Owned = append(g.Owned, name)
 		}
@@ -218,7 +218,7 @@ func (c *contest) reserve(name string) {
 	if n := c.nodeAt(name); n != nil && slices.ContainsFunc(n.Records, (*endpoint.Record).Owns) {
 		return // touch sees to it
 	}
-	if v := c.registry.Vacancy(name, nil); v != nil {
+	if v := c.registry.Reserved(name, nil); v != nil {
 		c.ownerships[name] = zone.Ownership{By: v}
 	}
 }
@@ -238,7 +238,7 @@ func (c *contest) decide(of []*endpoint.Contender, names []string) (contenders, 
 			}
 			barred[who] = claim
 			return false
-		case !who.Vacant(): // a vacancy: its line is void
+		case !who.Reserved(): // a reservation: its line is void
 			lost = append(lost, owner.Loss{Contender: who, Owner: claim.By, Claim: claim})
 		}
 		return true
@@ -249,7 +249,7 @@ func (c *contest) decide(of []*endpoint.Contender, names []string) (contenders, 
 
 // keptOutBy returns the claim that keeps a contender out of its host; nil for none. Those on Records are found one by one.
 func (c *contest) keptOutBy(who *endpoint.Contender) *owner.Claim {
-	if who.Static && !who.Vacant() {
+	if who.Static && !who.Reserved() {
 		return nil
 	}
 	i := c.zoneOf(rdata.Base(who.Host))
@@ -290,7 +290,7 @@ func (c *contest) keptOutByData(who *endpoint.Contender, origin string) *owner.C
 // putOwners sets the owners of a group's hosts, and removes those of old.
 func (c *contest) putOwners(old, g *status.NameGroup) {
 	if old != nil {
-		for _, name := range old.Told {
+		for _, name := range old.OwnerTXTs {
 			c.edit(c.zoneOf(name)).Tell(name, nil)
 		}
 	}
@@ -305,7 +305,7 @@ func (c *contest) putOwners(old, g *status.NameGroup) {
 				continue // a zone below begins here
 			}
 			c.edit(at).Tell(txt.Name, []zone.RRset{txt.Set})
-			g.Told = append(g.Told, txt.Name)
+			g.OwnerTXTs = append(g.OwnerTXTs, txt.Name)
 		}
 	}
 }

@@ -201,8 +201,8 @@ func TestManyRecordProbes(t *testing.T) {
 	}
 }
 
-// TestManySecretsAreTold: a policy's selector means more Secrets than count. It says so.
-func TestManySecretsAreTold(t *testing.T) {
+// TestManySecretsAreReported: a policy's selector means more Secrets than count. It says so.
+func TestManySecretsAreReported(t *testing.T) {
 	for n, want := range map[int]bool{100: false, 102: true} {
 		text := "gateway n/p host=app.example.com addr=192.0.2.1\npolicy n/p strategy=simple spec.providerSelector={matchLabels: {dns: only}}"
 		for i := range n {

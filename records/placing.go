@@ -67,7 +67,7 @@ func (d *draft) zoneOfRecord(r *endpoint.Record) int { return d.next.Table.Index
 // touch has the group of steered names that a Record's name may affect made anew, if there is one.
 func (c *compiler) touch(r *endpoint.Record) {
 	name := r.Name
-	if n := c.nodeAt(name); n != nil && owner.Meets(n.Records, r) || c.registry.MeetsVacancy(r) {
+	if n := c.nodeAt(name); n != nil && owner.Meets(n.Records, r) || c.registry.MeetsReserved(r) {
 		c.contend(name)
 	}
 	if c.prev == nil {
@@ -80,7 +80,7 @@ func (c *compiler) touch(r *endpoint.Record) {
 	}
 }
 
-// changeKnown has the group of that key made anew if it exists, or may exist for a vacancy.
+// changeKnown has the group of that key made anew if it exists, or may exist for a reservation.
 func (c *contest) changeKnown(key string) {
 	if _, ok := c.groups.Get(key); ok || c.registry.Keeps(key) || c.registry.Keeps(rdata.WildcardOf(key)) {
 		c.changeOf(key)
@@ -105,7 +105,7 @@ func (c *contest) withRecords(contenders []*endpoint.Contender, names []string) 
 				return who.Host != host || c.keptOutByData(who, c.zones[at].Origin()) != nil
 			})
 			on := owner.Contenders(n.Name, n.Records, c.edit(at).Out(n, served))
-			if contended || len(on) > 1 || len(on) == 1 && c.registry.Vacancy(host, on) != nil {
+			if contended || len(on) > 1 || len(on) == 1 && c.registry.Reserved(host, on) != nil {
 				all = append(all, on...)
 			}
 		}

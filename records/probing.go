@@ -59,7 +59,7 @@ func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckP
 	case same && before == "":
 		return
 	case same && b.ProbesOff:
-		same = b.Said(old) == b.Said(p)
+		same = b.ProbeCell(old) == b.ProbeCell(p)
 	case same:
 		same = b.ProbeTarget(old).Key() == b.ProbeTarget(p).Key()
 	}

@@ -55,7 +55,7 @@ func (d *draft) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
 		}
 	}
 	other, _ := d.next.In.Serials.Get(at.Origin)
-	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != d.next.In.Keeper
+	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != d.next.In.SerialWriter
 }
 
 // Proposals returns what the writer should keep beside the Zones, in the order of Snapshot.Zones.

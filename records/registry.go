@@ -19,7 +19,7 @@ func (c *contest) markAcquired() {
 		}
 		c.changeKnown(endpoint.GroupKey(host))
 		c.noteLine(host)
-		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.Records, c.registry.MeetsVacancy) {
+		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.Records, c.registry.MeetsReserved) {
 			c.contend(host)
 		}
 	}

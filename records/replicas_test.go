@@ -18,14 +18,14 @@ import (
 type fleet struct {
 	*testing.T
 	*rand.Rand
-	w        *recordstest.World
-	m        recordstest.Mutator
-	keeper   string
-	history  []api.Objects // each with what changed since the one before
-	kept     []tree.Map[api.Kept]
-	replicas []*replica
-	shown    map[string]map[uint32]content // by zone and serial, by anybody
-	steps    int
+	w            *recordstest.World
+	m            recordstest.Mutator
+	serialWriter string
+	history      []api.Objects // each with what changed since the one before
+	kept         []tree.Map[api.Kept]
+	replicas     []*replica
+	shown        map[string]map[uint32]content // by zone and serial, by anybody
+	steps        int
 }
 
 // content is what is transferred of a zone, and its SOA.
@@ -58,7 +58,7 @@ type replica struct {
 
 func newFleet(t *testing.T, seed uint64) *fleet {
 	f := &fleet{T: t, Rand: rand.New(rand.NewPCG(seed, 67)), w: recordstest.New(t, nil), kept: make([]tree.Map[api.Kept], 1), shown: make(map[string]map[uint32]content)}
-	f.keeper = []string{"c1", "c1", "c2"}[seed%3]
+	f.serialWriter = []string{"c1", "c1", "c2"}[seed%3]
 	f.m = recordstest.Mutator{Rand: f.Rand, Clusters: 1, Gateways: true, Endpoints: seed%2 == 0, Crowded: seed%4 == 3}
 	f.apply("zone dns/z sub.example.com. ttl=300 delegate=*")
 	for i := range 3 {
@@ -96,7 +96,7 @@ func (f *fleet) change() {
 // see has a replica compile what is there up to some place in both histories.
 func (f *fleet) see(p *replica, objects, kept int) {
 	f.Helper()
-	in := api.Objects{Serials: f.kept[kept-1], Keeper: f.keeper}
+	in := api.Objects{Serials: f.kept[kept-1], SerialWriter: f.serialWriter}
 	own := *f.history[objects-1].Clusters[0]
 	own.Changed = nil
 	if p.snap != nil {

@@ -174,9 +174,9 @@ func TestJournalOfKept(t *testing.T) {
 	}
 }
 
-// TestGate is what is shown of one zone from the first start on (rule 6.7).
-func TestGate(t *testing.T) {
-	n := newNumbered(t, "keeper c1")
+// TestPublisher is what is shown of one zone from the first start on (rule 6.7).
+func TestPublisher(t *testing.T) {
+	n := newNumbered(t, "serial-writer c1")
 	kept := func(hash string, serial uint32) *records.Zone {
 		return n.compile(fmt.Sprintf("serial example.com. %s %d", hash, serial))
 	}
@@ -204,13 +204,13 @@ func TestGate(t *testing.T) {
 	n.expect("a serial that another content has had", 2026030167, true, 2026030169)
 	kept(third, 2026030169)
 	n.expect("the next one", 2026030169, true, 2026030169)
-	if z := n.compile("keeper"); z.Serial() != 2026030169 || z.PublishedVersion() != z {
+	if z := n.compile("serial-writer"); z.Serial() != 2026030169 || z.PublishedVersion() != z {
 		t.Errorf("without a writer: serial %d", z.Serial())
 	}
 	if z := n.change(4); z.Serial() != 2026030170 {
 		t.Errorf("a change without a writer: serial %d", z.Serial())
 	}
-	n.compile("keeper c1")
+	n.compile("serial-writer c1")
 	n.expect("a writer again", 2026030170, true, 2026030170)
 	n.Apply(t, "cluster c1 Gateway=notlisted")
 	if p, ok := n.change(5).Proposed(); ok || len(n.Snapshot.Proposals()) != 0 {
@@ -221,10 +221,10 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// TestGateAtStart: a server that starts shows what is kept where that is what it has; else it transfers nothing, and its SOA records have the
+// TestPublisherAtStart: a server that starts shows what is kept where that is what it has; else it transfers nothing, and its SOA records have the
 // kept serial.
-func TestGateAtStart(t *testing.T) {
-	n := newNumbered(t, "keeper c1")
+func TestPublisherAtStart(t *testing.T) {
+	n := newNumbered(t, "serial-writer c1")
 	hash := n.change(1).Hash()
 	for _, c := range []struct {
 		what, hash       string
@@ -243,17 +243,17 @@ func TestGateAtStart(t *testing.T) {
 	}
 	for hash, want := range map[string]uint32{hash + " 2026022801": 2026022801, "unknown 2026030177": 2026030178, "- 2026030177": 2026030178} {
 		n.Snapshot = nil
-		if z := n.compile("keeper", "serial example.com. "+hash); z.Serial() != want {
+		if z := n.compile("serial-writer", "serial example.com. "+hash); z.Serial() != want {
 			t.Errorf("nobody keeps serials, and %s is known: %d, want %d", hash, z.Serial(), want)
 		}
 	}
 }
 
-// TestGateHasBounds: a writer that is away for long costs no more than 64 versions, and a journal's worth of names; then what it keeps is
+// TestPublisherHasBounds: a writer that is away for long costs no more than 64 versions, and a journal's worth of names; then what it keeps is
 // shown, with the changes since.
-func TestGateHasBounds(t *testing.T) {
+func TestPublisherHasBounds(t *testing.T) {
 	const recent = 64
-	n := newNumbered(t, "keeper c1")
+	n := newNumbered(t, "serial-writer c1")
 	kept := func(hash string, serial uint32) *records.Zone {
 		return n.compile(fmt.Sprintf("serial example.com. %s %d", hash, serial))
 	}
@@ -292,10 +292,10 @@ func TestGateHasBounds(t *testing.T) {
 	}
 }
 
-// TestGateOfZoneBelow: the serial of a zone that a Zone brings is in its status, and its verdict says what that should be; of a zone of the
+// TestPublisherOfZoneBelow: the serial of a zone that a Zone brings is in its status, and its verdict says what that should be; of a zone of the
 // Corefile it has what is kept beside.
-func TestGateOfZoneBelow(t *testing.T) {
-	n := newNumbered(t, "keeper c1", "zone dns/z example.com. delegate=*", "zone dns/sub sub.example.com. delegate=*")
+func TestPublisherOfZoneBelow(t *testing.T) {
+	n := newNumbered(t, "serial-writer c1", "zone dns/z example.com. delegate=*", "zone dns/sub sub.example.com. delegate=*")
 	n.compile()
 	sub := n.Snapshot.Zone("sub.example.com.")
 	said := func(name string) api.Kept {

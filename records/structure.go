@@ -97,7 +97,7 @@ func (s *Snapshot) ObjectsOf(cluster string) *api.Cluster {
 
 // fits reports whether in has the structure of s under opt. set are the zones of in, nil if they were not needed for that.
 func (s *Snapshot) fits(in *api.Objects, opt *endpoint.Options) (set *endpoint.Zones, fits bool) {
-	if s.Opt != opt || s.In.Keeper != in.Keeper || !sameClusters(s, in) || !sameReading(&s.In, in) || !sameKeeping(&s.In, in) {
+	if s.Opt != opt || s.In.SerialWriter != in.SerialWriter || !sameClusters(s, in) || !sameReading(&s.In, in) || !sameKeeping(&s.In, in) {
 		return nil, false
 	}
 	if !s.zonesChanged(in) && !s.registryDecides(in) {
@@ -132,7 +132,7 @@ const stillRegistry = ""
 // held back are those of last, which comes after s, if it has read them as s has; else those of s.
 func (s *Snapshot) hold(in api.Objects, last *Snapshot) (held api.Objects, still []string) {
 	held = in
-	held.Expecting, held.Unsure, held.Awaited, held.Keeper = s.In.Expecting, s.In.Unsure, s.In.Awaited, s.In.Keeper
+	held.Expecting, held.Unsure, held.Awaited, held.SerialWriter = s.In.Expecting, s.In.Unsure, s.In.Awaited, s.In.SerialWriter
 	zoneLine := func(key string) bool { _, is := api.OfZoneKey(key); return is }
 	if slices.Contains(s.still, stillRegistry) || !sameKeeping(&s.In, &in) || slices.ContainsFunc(in.AcquiredChanged, zoneLine) {
 		held.Acquired, held.AcquiredChanged, still = s.In.Acquired, nil, append(still, stillRegistry)

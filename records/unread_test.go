@@ -74,7 +74,7 @@ func TestUnservedIsKnown(t *testing.T) {
 // TestWaitingHosts: a zone that lacks a host which waits for its Secret is neither transferred nor proposed with a serial; its DNSRecord
 // neither goes nor says that it is published, while that of an owner which cannot be read does not either (rules 5.4, 6.7 and 7.4).
 func TestWaitingHosts(t *testing.T) {
-	w := recordstest.New(t, recordstest.Zones("example.com."), "keeper c1", "cluster c1 Secret=notlisted",
+	w := recordstest.New(t, recordstest.Zones("example.com."), "serial-writer c1", "cluster c1 Secret=notlisted",
 		"gateway n/gw host=app.example.com addr=192.0.2.1\npolicy n/p gateway=gw provider=s uid=u",
 		"dnsrecord n/gw-l0 managed owner=DNSPolicy/p/u root=app.example.com zone=example.com provider=s")
 	policy := api.Ref{Kind: api.KindDNSPolicy, Name: "n/p"}

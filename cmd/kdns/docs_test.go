@@ -167,7 +167,7 @@ func TestDocsShow(t *testing.T) {
 		for _, c := range doctest.ShownIn(block[1]) {
 			shown++
 			got := kdns(t, "", strings.Fields(strings.Replace(c.Line, " "+other+" ", " "+addr+" ", 1))[1:]...)
-			printed := doctest.Words(strings.ReplaceAll(got.errs+got.out, addr, other+":53"))
+			printed := doctest.Collapse(strings.ReplaceAll(got.errs+got.out, addr, other+":53"))
 			if printed != strings.TrimRight(c.Want, "\n") && printed != c.Want {
 				t.Errorf("%s prints\n%s\nwant\n%s", c.Line, printed, c.Want)
 			}

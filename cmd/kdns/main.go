@@ -121,7 +121,7 @@ const mostNear = 3
 
 // instead suggests known words similar to word; "" for none.
 func instead(word string, known iter.Seq[string]) string {
-	found := near.Words(word, known, mostNear)
+	found := near.Matches(word, known, mostNear)
 	if len(found) == 0 {
 		return ""
 	}

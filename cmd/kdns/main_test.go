@@ -31,9 +31,9 @@ func kdns(t *testing.T, stdin string, args ...string) result {
 	return result{code, out.String(), errs.String()}
 }
 
-// TestExplainWords: explain reports members used while down as failing open, and does not show addresses of one name
+// TestExplainArguments: explain reports members used while down as failing open, and does not show addresses of one name
 // as a chain.
-func TestExplainWords(t *testing.T) {
+func TestExplainArguments(t *testing.T) {
 	text := manifests(t, `gateway shop/a host=a.k.example.com addr=192.0.2.1 override=down
 policy shop/a weight=1 geo=GEO-EU default
 gateway shop/b host=b.k.example.com addr=192.0.2.2 override=down

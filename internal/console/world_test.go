@@ -99,8 +99,8 @@ func worldOf(t *testing.T, n int) string {
 	return b.String()
 }
 
-// TestMapWords: text, not only colour, says where a country goes.
-func TestMapWords(t *testing.T) {
+// TestMapTexts: text, not only colour, says where a country goes.
+func TestMapTexts(t *testing.T) {
 	const grey = "From here on all are grey"
 	few, many := worldOf(t, colours), worldOf(t, 12)
 	for _, want := range []string{

@@ -86,7 +86,7 @@ func (w *Writer) lookAtChild(ctx context.Context, says Says, c *api.Child) error
 		if o.child() {
 			whose = fmt.Sprintf("belongs to %s %s, which is not read here", o.owner.Kind, o.owner.Name)
 		}
-		w.told.once(about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: an object of that name exists and %s",
+		w.log.once(about+"name "+c.Kind.String()+" "+c.Name, "%s %s of %s %s is not written: an object of that name exists and %s",
 			c.Kind, c.Name, c.Owner.Kind, c.Owner.Name, whose)
 		return nil
 	case o.deleting:
@@ -133,12 +133,12 @@ func (w *Writer) tell(ref api.Ref, verb string, err error) error {
 	case conflict, missing, lost, ending:
 		return err // the watch reports changes and ending namespaces
 	case refused, contested, undoing, none:
-		w.told.result(part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
+		w.log.result(part, attempt{doing: fmt.Sprintf("%s %s %s", verb, ref.Kind, ref.Name)}, err)
 		if sort != none {
 			return err
 		}
 	}
-	w.told.result(verb+" "+resource, attempt{
+	w.log.result(verb+" "+resource, attempt{
 		doing: fmt.Sprintf("%s %s", verb, resource),
 		grant: fmt.Sprintf("the verbs create, patch and delete on %s and patch on its status, or set `write-back off`", resource),
 	}, err)

@@ -70,7 +70,7 @@ func (s *eventSink) note(namespace string, err error) {
 		return // other failures are logged elsewhere, or the object is gone
 	}
 	doing := "write Events in namespace " + namespace
-	s.w.told.result(about+doing, attempt{doing: doing, grant: "the verbs create and patch on events there"}, err)
+	s.w.log.result(about+doing, attempt{doing: doing, grant: "the verbs create and patch on events there"}, err)
 }
 
 // Event reports an event of an object, if this replica writes: a reason in one word, and a message.

@@ -220,13 +220,13 @@ type says struct {
 	c *api.Cluster
 }
 
-func (s says) Of(ref api.Ref) *Said {
+func (s says) Of(ref api.Ref) *Report {
 	meta := s.c.MetaOf(ref)
 	p, ok := s.c.Policies.Get(ref.Name)
 	if !ok || ref.Kind != api.KindDNSPolicy {
 		return nil
 	}
-	return &Said{Verdict: s.r.verdict(p), UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
+	return &Report{Verdict: s.r.verdict(p), UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
 }
 
 func (s says) Objects(kind api.Kind, yield func(string) bool) { s.c.Names(kind, "")(yield) }

@@ -90,7 +90,7 @@ var quiet klog.Logger
 func (l *lease) run(ctx context.Context, lead func(context.Context)) {
 	for ctx.Err() == nil {
 		if err := l.term(ctx, lead); err != nil {
-			l.w.told.warn("cannot elect a writer: %v; nothing is written", err)
+			l.w.log.warn("cannot elect a writer: %v; nothing is written", err)
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func (l *lease) look(ctx context.Context) {
 func (l *lease) get(ctx context.Context, by resourcelock.Interface) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	r, raw, err := by.Get(ctx)
 	if sort := classify(err); sort != missing && ctx.Err() == nil {
-		l.w.told.result("lease", l.what("get"), err)
+		l.w.log.result("lease", l.what("get"), err)
 	}
 	switch {
 	case err == nil:
@@ -219,10 +219,10 @@ func (l *lease) note(r resourcelock.LeaderElectionRecord, verb string, renew fun
 	}
 	sort := classify(err)
 	if sort == none || sort == forbidden { // the right to read does not imply the right to write
-		l.w.told.result("write lease", l.what(verb), err)
+		l.w.log.result("write lease", l.what(verb), err)
 	}
 	if sort != forbidden && sort != conflict { // a conflict: another replica was faster
-		l.w.told.result("lease", l.what(verb), err)
+		l.w.log.result("lease", l.what(verb), err)
 	}
 	return err
 }

@@ -33,39 +33,39 @@ func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 }
 
 // pair returns an object and its verdict; nil if either is missing: it comes later, and is looked at then.
-func (w *Writer) pair(says Says, ref api.Ref) (*object, *Said) {
-	o, said := w.cache.get(ref), says.Of(ref)
-	if o == nil || said == nil || o.deleting || said.Deleting || o.uid != said.UID {
+func (w *Writer) pair(says Says, ref api.Ref) (*object, *Report) {
+	o, report := w.cache.get(ref), says.Of(ref)
+	if o == nil || report == nil || o.deleting || report.Deleting || o.uid != report.UID {
 		return nil, nil
 	}
-	return o, said
+	return o, report
 }
 
 // lookAtStatus writes an object's status if it differs.
 func (w *Writer) lookAtStatus(ctx context.Context, says Says, ref api.Ref) error {
 	form := forms[ref.Kind]
-	o, said := w.pair(says, ref)
+	o, report := w.pair(says, ref)
 	if form == nil || o == nil {
 		return nil
 	}
 	if other := w.otherOf(ref.Kind, o); other != "" {
 		if w.others.atWork() == "" { // else that was logged
-			w.told.once("other "+ref.Kind.String(), "%s %s: %s wrote its status; leaving it, and others like it. "+
+			w.log.once("other "+ref.Kind.String(), "%s %s: %s wrote its status; leaving it, and others like it. "+
 				"If that controller is gone for good, release them: docs/write-back.md", ref.Kind, ref.Name, other)
 		}
 		return nil
 	}
-	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != said.Before {
+	if zone, ok := o.status.(*kubizone.ZoneStatus); ok && keptIn(zone) != report.Before {
 		return nil // another serial is kept: a new verdict is on its way
 	}
 	p := &write{
 		ref: ref, apiVersion: o.apiVersion, uid: o.uid, version: o.version,
-		subresource: "status", field: "status", value: form.make(said, o.status, w.now()),
+		subresource: "status", field: "status", value: form.make(report, o.status, w.now()),
 	}
 	if o.status != nil && same(w.declared(p, form), o.status) {
 		return nil
 	}
-	timeless, err := plain(form.make(said, o.status, time.Time{}))
+	timeless, err := plain(form.make(report, o.status, time.Time{}))
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func (w *Writer) declared(p *write, form form) any {
 
 // lookAtLabel writes the label with the object's Zone, and reports whether it did.
 func (w *Writer) lookAtLabel(ctx context.Context, says Says, ref api.Ref) (wrote bool, err error) {
-	o, said := w.pair(says, ref)
+	o, report := w.pair(says, ref)
 	if w.opts.StatusOnly || o == nil {
 		return false, nil
 	}
-	label := said.ParentLabel()
+	label := report.ParentLabel()
 	if label == o.parent {
 		return false, nil
 	}

@@ -157,7 +157,7 @@ func (o *others) list(ctx context.Context, name string) ([]coordinationv1.Lease,
 	defer cancel()
 	list, err := o.leases.Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 	if ctx.Err() == nil {
-		o.w.told.result("leases of others", attempt{
+		o.w.log.result("leases of others", attempt{
 			doing: "check whether Kuadrant's operators run in this cluster",
 			grant: fmt.Sprintf("the verb list on leases.coordination.k8s.io with the resourceNames %s and %s; without it only the field "+
 				"managers of objects show that", otherLeases[0].name, otherLeases[1].name),
@@ -177,10 +177,10 @@ func (o *others) set(text string) {
 	case text == before:
 		return
 	case text == "":
-		o.w.told.info("%s has stopped; this replica now writes its objects, except statuses that the operator wrote; release those: docs/write-back.md", before)
+		o.w.log.info("%s has stopped; this replica now writes its objects, except statuses that the operator wrote; release those: docs/write-back.md", before)
 	default:
 		message := text + " runs in this cluster; leaving DNSPolicies, Gateways, DNSRecords and probes to Kuadrant's operators"
-		o.w.told.warn("%s", message)
+		o.w.log.warn("%s", message)
 		o.w.lease.event("OtherController", message)
 	}
 	if k := o.w.leading(); k != nil {

@@ -72,10 +72,10 @@ type registry struct {
 	everywhere typedcorev1.ConfigMapInterface
 
 	mu         sync.Mutex // guards what follows
-	owners     shelf[api.Owner]
-	serials    shelf[api.Kept]
+	owners     sharded[api.Owner]
+	serials    sharded[api.Kept]
 	generation uint64
-	told       bool // a Kept was delivered
+	delivered  bool // a Kept was delivered
 	away       bool // it was delivered because no API server answered
 	listed     bool
 	keeps      Keeps
@@ -110,13 +110,13 @@ func newRegistry(w *Writer, config *rest.Config) (*registry, error) {
 	return &registry{
 		w: w, maps: client.ConfigMaps(w.opts.Namespace), everywhere: client.ConfigMaps(metav1.NamespaceAll),
 		others: make(map[string]map[string]api.Kept), refused: make(map[string]bool), waiting: make(map[string]time.Duration),
-		owners: shelf[api.Owner]{
+		owners: sharded[api.Owner]{
 			field: fieldOwners, prefix: w.opts.Lease + "-owners", write: ownerLine, read: parseOwner,
-			same: sameOwner, volumes: make(map[string]*volume[api.Owner]),
+			same: sameOwner, shards: make(map[string]*shard[api.Owner]),
 		},
-		serials: shelf[api.Kept]{
+		serials: sharded[api.Kept]{
 			field: fieldSerials, prefix: w.opts.Lease + "-serials", bare: true, write: serialLine,
-			read: parseSerial, volumes: make(map[string]*volume[api.Kept]),
+			read: parseSerial, shards: make(map[string]*shard[api.Kept]),
 		},
 	}, nil
 }
@@ -136,12 +136,12 @@ func (k *registry) follow(ctx context.Context) {
 func (k *registry) giveUp(why string, away bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.told && (away || !k.away) {
+	if k.delivered && (away || !k.away) {
 		return
 	}
-	k.w.told.warn("cannot read owners and serials from ConfigMaps in namespace %s: %s; using the age of objects, or the state on disk",
+	k.w.log.warn("cannot read owners and serials from ConfigMaps in namespace %s: %s; using the age of objects, or the state on disk",
 		k.w.opts.Namespace, why)
-	k.told, k.away = false, away
+	k.delivered, k.away = false, away
 	k.deliver(nil, nil)
 }
 
@@ -177,22 +177,22 @@ func (k *registry) put(m *corev1.ConfigMap, listed bool) (owners, serials []stri
 		serials, fault = k.serials.take(m, listed)
 	}
 	if fault != "" {
-		k.w.told.once(about+"configmap "+m.Name, "ConfigMap %s/%s: ignoring a part of it: %s", m.Namespace, m.Name, fault)
+		k.w.log.once(about+"configmap "+m.Name, "ConfigMap %s/%s: ignoring a part of it: %s", m.Namespace, m.Name, fault)
 	}
 	return owners, serials
 }
 
-func isOf[T comparable](s *shelf[T], name string) bool {
+func isOf[T comparable](s *sharded[T], name string) bool {
 	_, ok := s.number(name)
 	return ok
 }
 
 // deliver reports the kept values if they have changed. k is locked.
 func (k *registry) deliver(owners, serials []string) {
-	if k.told && len(owners)+len(serials) == 0 {
+	if k.delivered && len(owners)+len(serials) == 0 {
 		return
 	}
-	k.told = true
+	k.delivered = true
 	k.generation++
 	k.w.opts.Kept(Kept{
 		Generation: k.generation, Known: k.listed, Away: k.away, Idle: k.w.lease.wasIdle(), Owners: k.owners.values, Serials: k.serials.values,
@@ -211,7 +211,7 @@ func (k *registry) resume() []string {
 			}
 		}
 		if len(serials) > 0 {
-			k.w.told.info("ConfigMap %s has serials of another Lease; zones go on above them", name)
+			k.w.log.info("ConfigMap %s has serials of another Lease; zones go on above them", name)
 		}
 	}
 	k.former = former
@@ -308,7 +308,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 	})
 	k.waiting = still
 	if left+more > 0 {
-		k.w.told.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered: after a restart, age decides",
+		k.w.log.once("room", "ConfigMaps of namespace %s: no room for %d names; their owners are not registered: after a restart, age decides",
 			k.w.opts.Namespace, left+more)
 	}
 	var all error
@@ -322,7 +322,7 @@ func (k *registry) write(ctx context.Context, led time.Duration) error {
 }
 
 // noteLacking notes which names have no line.
-func (k *registry) noteLacking(wanted map[string]api.Owner, there *shelf[api.Owner]) {
+func (k *registry) noteLacking(wanted map[string]api.Owner, there *sharded[api.Owner]) {
 	lacking, now := make(map[string]time.Time), k.w.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -356,7 +356,7 @@ func (k *registry) unregistered() map[string]int {
 // identity identifies a ConfigMap and its version.
 type identity struct{ uid, version string }
 
-func idOf[T comparable](v *volume[T]) identity {
+func idOf[T comparable](v *shard[T]) identity {
 	if v == nil {
 		return identity{}
 	}
@@ -387,13 +387,13 @@ func (k *registry) save(ctx context.Context, name, field, text string, id identi
 		k.refused[name] = true // another replica may have made it just now
 		return err
 	case sort == conflict && id.version == "":
-		k.w.told.once(about+"taken "+name, "ConfigMap %s/%s lacks the label %s=%s; its "+
+		k.w.log.once(about+"taken "+name, "ConfigMap %s/%s lacks the label %s=%s; its "+
 			"names are not registered. Add the label, or delete the ConfigMap", k.w.opts.Namespace, name, labelLease, k.w.opts.Lease)
 		return err
 	case sort == conflict, sort == lost:
 		return err // the watch reports its content
 	}
-	k.w.told.result("write configmaps", attempt{
+	k.w.log.result("write configmaps", attempt{
 		doing: fmt.Sprintf("write ConfigMap %s/%s", k.w.opts.Namespace, name),
 		grant: fmt.Sprintf("the verbs create and update on configmaps in namespace %s, or set `write-back off`",
 			k.w.opts.Namespace),

@@ -17,8 +17,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// keeper says what there is to keep: while something is named, what is on record.
-type keeper struct {
+// registryOf says what there is to keep: while something is named, what is on record.
+type registryOf struct {
 	k           *registry
 	named, gone bool
 	ended       bool
@@ -28,9 +28,9 @@ type keeper struct {
 	asked       time.Duration // when it was asked about a line last, after the registry began
 }
 
-func (n *keeper) Kept() uint64 { return n.k.generation }
+func (n *registryOf) Kept() uint64 { return n.k.generation }
 
-func (n *keeper) Owners() map[string]api.Owner {
+func (n *registryOf) Owners() map[string]api.Owner {
 	if n.k.mu.TryLock() {
 		n.k.mu.Unlock()
 	} else {
@@ -42,21 +42,21 @@ func (n *keeper) Owners() map[string]api.Owner {
 	return nil
 }
 
-func (n *keeper) Serials() map[string]api.Kept {
+func (n *registryOf) Serials() map[string]api.Kept {
 	if n.named {
 		return n.serials
 	}
 	return nil
 }
 
-func (n *keeper) Gone(string, api.Owner) (gone, known bool) {
+func (n *registryOf) Gone(string, api.Owner) (gone, known bool) {
 	n.asked = n.k.w.now().Sub(n.k.began)
 	return n.gone, n.named
 }
-func (n *keeper) Unserved(string) bool         { return !n.named }
-func (n *keeper) Ended(string, api.Owner) bool { return n.ended }
-func (n *keeper) Contested(key string) bool    { return strings.HasPrefix(key, "wanted") }
-func (n *keeper) Zone(string) string           { return "example.com." }
+func (n *registryOf) Unserved(string) bool         { return !n.named }
+func (n *registryOf) Ended(string, api.Owner) bool { return n.ended }
+func (n *registryOf) Contested(key string) bool    { return strings.HasPrefix(key, "wanted") }
+func (n *registryOf) Zone(string) string           { return "example.com." }
 
 // The ConfigMaps of a registry of one line.
 const (
@@ -78,14 +78,14 @@ func lines(name, version, owner string) *corev1.ConfigMap {
 }
 
 // keeping returns a registry that has read one ConfigMap, and what there is to keep: nothing of its own.
-func keeping(t *testing.T, name string) *keeper {
+func keeping(t *testing.T, name string) *registryOf {
 	t.Helper()
 	w, _ := unreachable(t, func(o *Options) { o.Keep = true })
 	_ = (*registryStore)(w.registry).Replace([]any{lines(name, "1", "p")}, "1")
 	if w.registry.owners.values.Len()+w.registry.serials.values.Len() != 1 {
 		t.Fatal("nothing was read")
 	}
-	n := &keeper{k: w.registry}
+	n := &registryOf{k: w.registry}
 	w.Keep(n)
 	return n
 }
@@ -224,7 +224,7 @@ func TestKeptAfterRestore(t *testing.T) {
 	if o, _ := kept.Owners.Get("www.example.com."); o.Name != "ns/older" {
 		t.Errorf("after the restore the owner is %s", o.Name)
 	}
-	if got := w.registry.owners.volumes[ownersMap].version; got != "400" {
+	if got := w.registry.owners.shards[ownersMap].version; got != "400" {
 		t.Errorf("the next write is sent for version %s, and the server has 400: a conflict for ever", got)
 	}
 }

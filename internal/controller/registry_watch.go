@@ -44,7 +44,7 @@ func (k *registry) note(ctx context.Context, o metav1.ListOptions, err error) {
 		return
 	}
 	w := k.w
-	w.told.result("follow configmaps", attempt{
+	w.log.result("follow configmaps", attempt{
 		doing: fmt.Sprintf("%s the ConfigMaps with owners and serials in namespace %s", verb, w.opts.Namespace),
 		grant: fmt.Sprintf("the verbs list, watch, create and update on configmaps in namespace %s, or set `write-back "+
 			"off`", w.opts.Namespace),
@@ -143,7 +143,7 @@ func (s *registryStore) Replace(list []any, _ string) error {
 	fresh := !k.listed
 	k.away = false
 	if k.listed = true; fresh {
-		k.told = false // what was told before came without reading
+		k.delivered = false // what was delivered before came without reading
 		serials = append(serials, k.resume()...)
 	}
 	slices.Sort(owners)

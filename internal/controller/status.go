@@ -22,13 +22,15 @@ type form interface {
 	read(status []byte) any
 	// make returns the new status. Conditions that did not change, as read has returned them, keep
 	// their times.
-	make(said *Said, current any, now time.Time) any
+	make(report *Report, current any, now time.Time) any
 }
 
 // forms are the forms of kinds whose status is written; nil for others.
 var forms = [api.NumKinds]form{
 	api.KindGateway: typedForm[gatewayStatus]{
-		fill:       func(s *gatewayStatus, said *Said) { s.Conditions = conditions(said.Conditions, said.Generation) },
+		fill: func(s *gatewayStatus, report *Report) {
+			s.Conditions = conditions(report.Conditions, report.Generation)
+		},
 		conditions: func(s *gatewayStatus, yield func(string, *[]metav1.Condition)) { yield("", &s.Conditions) },
 		ours:       []string{"kuadrant.io/DNSPolicyAffected"},
 	},
@@ -71,7 +73,7 @@ type gatewayStatus struct {
 
 // typedForm implements form for statuses of type T.
 type typedForm[T any] struct {
-	fill func(*T, *Said)
+	fill func(*T, *Report)
 	// conditions yields the lists of conditions, each by a key; nil for none.
 	conditions func(*T, func(key string, list *[]metav1.Condition))
 	// settle keeps the present status if the difference does not matter; nil if all does.
@@ -99,9 +101,9 @@ func (f typedForm[T]) read(data []byte) any {
 	return s
 }
 
-func (f typedForm[T]) make(said *Said, current any, now time.Time) any {
+func (f typedForm[T]) make(report *Report, current any, now time.Time) any {
 	s := new(T)
-	f.fill(s, said)
+	f.fill(s, report)
 	before, _ := current.(*T)
 	if f.settle != nil && before != nil {
 		f.settle(s, before)
@@ -141,10 +143,10 @@ func same(a, b any) bool { return reflect.DeepEqual(a, b) }
 
 // conditions returns conditions in the API's form, in which a list has at most one of a type.
 func conditions(list []api.Condition, generation int64) []metav1.Condition {
-	told := make(map[string]bool)
+	seen := make(map[string]bool)
 	return slices.DeleteFunc(everyCondition(list, generation), func(c metav1.Condition) bool {
-		again := told[c.Type]
-		told[c.Type] = true
+		again := seen[c.Type]
+		seen[c.Type] = true
 		return again
 	})
 }
@@ -160,10 +162,10 @@ func everyCondition(list []api.Condition, generation int64) (all []metav1.Condit
 	return all
 }
 
-func fillPolicy(s *v1.DNSPolicyStatus, said *Said) {
-	s.Conditions, s.ObservedGeneration, s.TotalRecords = conditions(said.Conditions, said.Generation), said.Generation, said.TotalRecords
-	for _, r := range said.Records {
-		if list := everyCondition(r.Conditions, said.Generation); len(list) > 0 {
+func fillPolicy(s *v1.DNSPolicyStatus, report *Report) {
+	s.Conditions, s.ObservedGeneration, s.TotalRecords = conditions(report.Conditions, report.Generation), report.Generation, report.TotalRecords
+	for _, r := range report.Records {
+		if list := everyCondition(r.Conditions, report.Generation); len(list) > 0 {
 			if s.RecordConditions == nil {
 				s.RecordConditions = make(map[string][]metav1.Condition)
 			}
@@ -172,29 +174,29 @@ func fillPolicy(s *v1.DNSPolicyStatus, said *Said) {
 	}
 }
 
-func fillZone(s *kubizone.ZoneStatus, said *Said) {
-	s.FQDN, s.Serial, s.Hash = said.FQDN, int64(said.Kept.Serial), said.Kept.Hash
-	s.Conditions = conditions(said.Conditions, said.Generation)
-	for _, e := range said.Entries {
+func fillZone(s *kubizone.ZoneStatus, report *Report) {
+	s.FQDN, s.Serial, s.Hash = report.FQDN, int64(report.Kept.Serial), report.Kept.Hash
+	s.Conditions = conditions(report.Conditions, report.Generation)
+	for _, e := range report.Entries {
 		s.Entries = append(s.Entries, kubizone.Entry{FQDN: e.FQDN, Type: e.Type, Class: e.Class, TTL: kubizone.Seconds(e.TTL), RData: e.RData})
 	}
 }
 
-func fillRecord(s *kubizone.RecordStatus, said *Said) {
-	s.FQDN, s.Conditions = said.FQDN, conditions(said.Conditions, said.Generation)
+func fillRecord(s *kubizone.RecordStatus, report *Report) {
+	s.FQDN, s.Conditions = report.FQDN, conditions(report.Conditions, report.Generation)
 }
 
-func fillDNSRecord(s *v1alpha1.DNSRecordStatus, said *Said) {
-	s.Conditions, s.ObservedGeneration = conditions(said.Conditions, said.Generation), said.Generation
-	s.Endpoints = endpointsOf(said.Endpoints)
+func fillDNSRecord(s *v1alpha1.DNSRecordStatus, report *Report) {
+	s.Conditions, s.ObservedGeneration = conditions(report.Conditions, report.Generation), report.Generation
+	s.Endpoints = endpointsOf(report.Endpoints)
 }
 
-func fillProbe(s *v1alpha1.DNSHealthCheckProbeStatus, said *Said) {
-	p := said.Probe
+func fillProbe(s *v1alpha1.DNSHealthCheckProbeStatus, report *Report) {
+	p := report.Probe
 	if p == nil {
 		return
 	}
-	s.ConsecutiveFailures, s.Reason, s.Status, s.ObservedGeneration = int32(p.ConsecutiveFailures), p.Reason, int32(p.Status), said.Generation
+	s.ConsecutiveFailures, s.Reason, s.Status, s.ObservedGeneration = int32(p.ConsecutiveFailures), p.Reason, int32(p.Status), report.Generation
 	if p.Healthy != api.ConditionUnknown {
 		healthy := p.Healthy == api.ConditionTrue
 		s.Healthy = &healthy

@@ -18,7 +18,7 @@ import (
 // the status that stands there, which has conditions of hosts: a race, if either wrote to it.
 func TestStandingStatusIsRead(t *testing.T) {
 	standing := forms[api.KindDNSPolicy].read([]byte(`{"recordConditions": {"a.example.com": [{"type": "Ready", "status": "True"}], "b.example.com": []}}`))
-	said := &Said{Verdict: accepted("accepted")}
+	said := &Report{Verdict: accepted("accepted")}
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
@@ -38,7 +38,7 @@ func TestBugB7EachSecret(t *testing.T) {
 		c := api.Condition{Type: "ProviderAccessAvailable", Status: api.ConditionTrue, Message: secret}
 		verdict.Records[0].Conditions = append(verdict.Records[0].Conditions, c)
 	}
-	form, said := forms[api.KindDNSPolicy], &Said{Verdict: verdict}
+	form, said := forms[api.KindDNSPolicy], &Report{Verdict: verdict}
 	written, err := json.Marshal(form.make(said, nil, time.Unix(0, 0)))
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestProbeWithoutLastCheck(t *testing.T) {
 	form := forms[api.KindProbe]
 	standing := form.read([]byte(`{"healthy":true,"status":200,"observedGeneration":1}`))
 	settled := func(at time.Time) string {
-		said := &Said{Verdict: new(api.Verdict), Generation: 1, Probe: &api.ProbeStatus{Healthy: api.ConditionTrue, Status: 200, LastCheck: at}}
+		said := &Report{Verdict: new(api.Verdict), Generation: 1, Probe: &api.ProbeStatus{Healthy: api.ConditionTrue, Status: 200, LastCheck: at}}
 		value, err := plain(form.make(said, standing, time.Time{}))
 		if err != nil {
 			t.Fatal(err)

@@ -73,8 +73,8 @@ func classify(err error) trouble {
 // attempt is what was tried, and the right it needs.
 type attempt struct{ doing, grant string }
 
-// told keeps the logged failures: each state of a failure is logged once, not each attempt.
-type told struct {
+// logged keeps the logged failures: each state of a failure is logged once, not each attempt.
+type logged struct {
 	cluster      string
 	now          func() time.Time
 	warnf, infof Logf
@@ -99,7 +99,7 @@ const about = "object "
 
 // note keeps the state of a part, and returns the previous one; full is true if there is no room
 // for it, which is logged the first time.
-func (t *told) note(part string, now trouble) (before trouble, full bool) {
+func (t *logged) note(part string, now trouble) (before trouble, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	of, bounded := &t.states, strings.HasPrefix(part, about)
@@ -129,7 +129,7 @@ func (t *told) note(part string, now trouble) (before trouble, full bool) {
 }
 
 // result notes the result of a part of the work, and logs changes.
-func (t *told) result(part string, tried attempt, err error) {
+func (t *logged) result(part string, tried attempt, err error) {
 	sort := classify(err)
 	if sort == lost {
 		return
@@ -153,7 +153,7 @@ func (t *told) result(part string, tried attempt, err error) {
 }
 
 // once logs a line the first time for a part of the work.
-func (t *told) once(part, format string, args ...any) {
+func (t *logged) once(part, format string, args ...any) {
 	before, full := t.note(part, contested)
 	if before == none && !full {
 		t.warn(format, args...)
@@ -161,10 +161,10 @@ func (t *told) once(part, format string, args ...any) {
 }
 
 // warn logs warnings, and info information.
-func (t *told) warn(format string, args ...any) {
+func (t *logged) warn(format string, args ...any) {
 	t.warnf("cluster %q: "+format, append([]any{t.cluster}, args...)...)
 }
 
-func (t *told) info(format string, args ...any) {
+func (t *logged) info(format string, args ...any) {
 	t.infof("cluster %q: "+format, append([]any{t.cluster}, args...)...)
 }

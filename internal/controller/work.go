@@ -139,7 +139,7 @@ func (k *work) absent(ref api.Ref) bool {
 	}
 	k.missed.Delete(ref)
 	resource := ref.Kind.FullResource()
-	k.w.told.once("absent "+resource, "%s: cannot write: the API server lists %s but answers 404. "+
+	k.w.log.once("absent "+resource, "%s: cannot write: the API server lists %s but answers 404. "+
 		"Add `subresources: {status: {}}` to its CRD (config/crd) and restart", resource, ref.Name)
 	return false
 }

@@ -15,7 +15,7 @@
 //	events.go    Events
 //	registry.go  the registry, owners and serials in ConfigMaps: who follows and who writes them
 //	registry_watch.go  the watch of these ConfigMaps
-//	shelf.go     which lines are in which ConfigMap
+//	shards.go    which lines are in which ConfigMap
 //	lines.go     the form of a line
 //
 // A Writer writes only differences. It knows the present state from the source's watches alone: it
@@ -81,7 +81,7 @@ type Options struct {
 // use it.
 type Says interface {
 	// Of returns what to say of an object; nil for nothing, or an unknown object.
-	Of(ref api.Ref) *Said
+	Of(ref api.Ref) *Report
 	// Objects yields the names of all objects of a kind.
 	Objects(kind api.Kind, yield func(name string) bool)
 	// Meta returns an object's metadata, whether or not there is something to say of it; nil if
@@ -96,8 +96,8 @@ type Says interface {
 	Listed(kind api.Kind) bool
 }
 
-// Said is what to say of one object.
-type Said struct {
+// Report is what to say of one object.
+type Report struct {
 	*api.Verdict
 	// UID and Generation are the object's, as of the verdict.
 	UID        string
@@ -125,7 +125,7 @@ type Writer struct {
 
 	cache    Cache
 	lease    lease
-	told     told
+	log      logged
 	lacks    lacks
 	undone   undone
 	others   others
@@ -163,7 +163,7 @@ func New(opts Options) (*Writer, error) {
 		backoff: 250 * time.Millisecond, most: time.Minute,
 		others: 5 * time.Second, gather: 500 * time.Millisecond, patience: 20 * time.Second,
 	}}
-	w.told = told{cluster: opts.Cluster, now: time.Now, warnf: opts.Warnf, infof: opts.Infof}
+	w.log = logged{cluster: opts.Cluster, now: time.Now, warnf: opts.Warnf, infof: opts.Infof}
 	w.cache.init()
 	config := rest.CopyConfig(opts.Config)
 	config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
@@ -238,7 +238,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Lock()
 	w.work = k
 	w.mu.Unlock()
-	w.told.info("this replica now writes status (lease %s/%s)", w.opts.Namespace, w.opts.Lease)
+	w.log.info("this replica now writes status (lease %s/%s)", w.opts.Namespace, w.opts.Lease)
 	w.lacks.clear()
 	w.cache.unsettle()
 	w.lookAtAll(k)
@@ -252,7 +252,7 @@ func (w *Writer) lead(ctx context.Context) {
 	w.mu.Lock()
 	w.work = nil
 	w.mu.Unlock()
-	w.told.info("this replica no longer writes")
+	w.log.info("this replica no longer writes")
 }
 
 // Follow replaces what to say; calls come in the order of snapshots. changed are the objects that

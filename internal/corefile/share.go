@@ -25,7 +25,7 @@ var (
 
 func unknownProperty(name string) error {
 	known := slices.Sorted(maps.Keys(properties))
-	if found := near.Words(name, slices.Values(known), 1); len(found) > 0 {
+	if found := near.Matches(name, slices.Values(known), 1); len(found) > 0 {
 		return fmt.Errorf("unknown property %q; write %s", name, found[0])
 	}
 	return fmt.Errorf("unknown property %q; want one of %s", name, strings.Join(known, ", "))

@@ -21,7 +21,7 @@ type Shown struct{ Line, Want string }
 func ShownIn(block string) (all []Shown) {
 	for _, c := range strings.Split(block, "$ ")[1:] {
 		line, want, _ := strings.Cut(c, "\n")
-		all = append(all, Shown{line, Words(want)})
+		all = append(all, Shown{line, Collapse(want)})
 	}
 	return all
 }
@@ -30,11 +30,11 @@ func ShownIn(block string) (all []Shown) {
 func (c Shown) Run(port string, oldnew ...string) (string, error) {
 	line := strings.NewReplacer(append(oldnew, "-p 1053", "-p "+port)...).Replace(c.Line)
 	out, err := exec.Command("bash", "-c", line).CombinedOutput()
-	return Words(string(out)), err
+	return Collapse(string(out)), err
 }
 
-// Words collapses the white space of each line: dig pads its columns.
-func Words(text string) string {
+// Collapse collapses the white space of each line: dig pads its columns.
+func Collapse(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		lines = append(lines, strings.Join(strings.Fields(line), " "))

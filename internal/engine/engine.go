@@ -64,7 +64,7 @@ type Listener interface {
 	Fails(host string, is records.Failing)
 	// Checked reports the outcome of a check, Found a change of a target's health. Several goroutines call them.
 	Checked(t *health.Target, o health.Outcome, took time.Duration)
-	Found(t *health.Target, before, after health.Word)
+	Found(t *health.Target, before, after health.Value)
 }
 
 // deaf is a Listener that does nothing.
@@ -73,7 +73,7 @@ type deaf struct{}
 func (deaf) Published(_, _ *records.Snapshot, _ time.Duration)           {}
 func (deaf) Fails(string, records.Failing)                               {}
 func (deaf) Checked(_ *health.Target, _ health.Outcome, _ time.Duration) {}
-func (deaf) Found(_ *health.Target, _, _ health.Word)                    {}
+func (deaf) Found(_ *health.Target, _, _ health.Value)                   {}
 
 // New returns an engine without settings. tell may be nil.
 func New(log Logger, tell Listener) *Engine {
@@ -86,7 +86,7 @@ func New(log Logger, tell Listener) *Engine {
 	e.structure.quick, e.structure.pause = quickCompile, minPause
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.failing = newFailOpens(e.Snapshot)
-	e.failing.follow, e.failing.told = e.TellHealth, func(host string, is records.Failing) {
+	e.failing.follow, e.failing.begins = e.TellHealth, func(host string, is records.Failing) {
 		tell.Fails(host, is)
 		e.failEvent(host, is)
 	}

@@ -62,14 +62,14 @@ func (e *Engine) targetEvent(snap *records.Snapshot, key string, before health.S
 // toldOf yields the policies to tell of a target, each with the target's owner if that is another object of its pool.
 func toldOf(snap *records.Snapshot, key string) iter.Seq2[records.Object, string] {
 	return func(yield func(records.Object, string) bool) {
-		told := make(map[records.Object]bool) // a policy has several objects that follow
+		noted := make(map[records.Object]bool) // a policy has several objects that follow
 		own := snap.OfTarget(key)
 		for cluster, ref := range snap.Followers(key) {
 			o := records.Object{Cluster: cluster, Kind: ref.Kind.String(), Name: ref.Name}
-			if ref.Kind != api.KindDNSPolicy || told[o] || len(told) == maxEvents {
+			if ref.Kind != api.KindDNSPolicy || noted[o] || len(noted) == maxEvents {
 				continue
 			}
-			told[o] = true
+			noted[o] = true
 			if !yield(o, whose(own, o)) {
 				return
 			}

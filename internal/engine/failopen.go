@@ -19,9 +19,9 @@ type failOpens struct {
 	snap func() *records.Snapshot // may return nil
 	// follow is told of targets whose state changed, by key.
 	follow func(snap *records.Snapshot, targets map[string]health.State)
-	// told is told of each host that begins to fail, and for which clients; the zero value if it recovered.
-	told func(host string, is records.Failing)
-	wake bell
+	// begins is called for each host that begins to fail, and for which clients; the zero value if it recovered.
+	begins func(host string, is records.Failing)
+	wake   bell
 
 	mu sync.Mutex // guards what follows
 	// targets changed since the last look, by key, each with its state before; groups are the
@@ -36,7 +36,7 @@ type failOpens struct {
 func newFailOpens(snap func() *records.Snapshot) *failOpens {
 	f := &failOpens{
 		snap: snap, wake: newBell(), targets: make(map[string]health.State), groups: make(map[string]bool),
-		follow: func(*records.Snapshot, map[string]health.State) {}, told: func(string, records.Failing) {},
+		follow: func(*records.Snapshot, map[string]health.State) {}, begins: func(string, records.Failing) {},
 	}
 	f.open.Store(&map[string]records.Failing{})
 	return f
@@ -118,7 +118,7 @@ func (f *failOpens) look() {
 		f.open.Store(&next)
 	}
 	for _, host := range slices.Sorted(maps.Keys(hosts)) {
-		f.told(host, hosts[host])
+		f.begins(host, hosts[host])
 	}
 	if len(targets) > 0 {
 		f.follow(snap, targets)

@@ -50,7 +50,7 @@ func TestFailOpenOfASnapshotThatComesMeanwhile(t *testing.T) {
 		}
 		return was
 	})
-	f.told = func(string, records.Failing) { warned++ }
+	f.begins = func(string, records.Failing) { warned++ }
 	f.compiled(good)
 	for range 3 {
 		f.look()
@@ -60,14 +60,14 @@ func TestFailOpenOfASnapshotThatComesMeanwhile(t *testing.T) {
 	}
 }
 
-// TestFailOpenIsToldOnce: a host that fails open is told of, and one that ceases to,
+// TestFailOpenIsLoggedOnce: a host that fails open is told of, and one that ceases to,
 // each once, also where its group has been compiled anew meanwhile.
-func TestFailOpenIsToldOnce(t *testing.T) {
+func TestFailOpenIsLoggedOnce(t *testing.T) {
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com."}}}
 	snap := records.Compile(nil, api.Objects{Clusters: []*api.Cluster{oneChecked(api.ConditionTrue)}}, opt, time.Unix(1e9, 0))
 	f := newFailOpens(func() *records.Snapshot { return snap })
 	var told []string
-	f.told = func(host string, is records.Failing) { told = append(told, host+" for "+is.Whom) }
+	f.begins = func(host string, is records.Failing) { told = append(told, host+" for "+is.Whom) }
 	for _, c := range []struct {
 		state health.State
 		want  string

@@ -59,13 +59,13 @@ func (r *book) said(text string) (n int) {
 	return n
 }
 
-// told is a Listener that is told of snapshots.
-type told func()
+// snapshots is a Listener that is snapshots of snapshots.
+type snapshots func()
 
-func (f told) Published(_, _ *records.Snapshot, _ time.Duration)   { f() }
-func (told) Fails(string, records.Failing)                         {}
-func (told) Checked(*health.Target, health.Outcome, time.Duration) {}
-func (told) Found(*health.Target, health.Word, health.Word)        {}
+func (f snapshots) Published(_, _ *records.Snapshot, _ time.Duration)   { f() }
+func (snapshots) Fails(string, records.Failing)                         {}
+func (snapshots) Checked(*health.Target, health.Outcome, time.Duration) {}
+func (snapshots) Found(*health.Target, health.Value, health.Value)      {}
 
 // running is an engine with what it has logged. It belongs into a synctest bubble.
 type running struct {

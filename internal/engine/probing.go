@@ -25,7 +25,7 @@ func (e *Engine) proberOptions(cfg *Options, apiServers []string) health.Options
 	}
 	return health.Options{
 		Guard: guard.NotHere(),
-		Changed: func(t *health.Target, before, after health.Word) {
+		Changed: func(t *health.Target, before, after health.Value) {
 			e.tell.Found(t, before, after)
 			e.failing.changed(t, before.Found())
 			e.settings().state.changed()

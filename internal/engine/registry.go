@@ -20,10 +20,10 @@ type registry struct {
 	// writer is the elected one that keeps it, nil for none, cluster where it does.
 	writer  *controller.Writer
 	cluster string
-	// told is true once the kept values are known, or unreadable; newest is what was last told, or,
+	// known is true once the kept values are known, or unreadable; newest is what was last delivered, or,
 	// if borrowed, what another writer or the state on disk had.
-	told, borrowed bool
-	newest         controller.Kept
+	known, borrowed bool
+	newest          controller.Kept
 	// owners and serials are the keys changed since the last compile.
 	owners, serials map[string]bool
 	// compiled is the generation that was compiled last.
@@ -42,7 +42,7 @@ type registry struct {
 func (r *registry) expect(w *controller.Writer, cluster string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.writer, r.cluster, r.told, r.borrowed, r.stale = w, cluster, false, r.newest.Known, nil
+	r.writer, r.cluster, r.known, r.borrowed, r.stale = w, cluster, false, r.newest.Known, nil
 	if r.newest.Generation = 0; cluster == "" { // the present values are not this writer's
 		r.replace(controller.Kept{})
 	}
@@ -79,7 +79,7 @@ func (e *Engine) TakeKept(from *controller.Writer, kept controller.Kept) {
 		r.mu.Unlock()
 		return
 	}
-	r.told = true
+	r.known = true
 	if kept.Known && r.stale == nil {
 		r.stale = newStaleLines(&kept)
 	}
@@ -98,7 +98,7 @@ func (e *Engine) TakeKept(from *controller.Writer, kept controller.Kept) {
 func (e *Engine) registryUnanswered() {
 	r := &e.registry
 	r.mu.Lock()
-	r.told = r.told || r.borrowed
+	r.known = r.known || r.borrowed
 	r.mu.Unlock()
 	e.wake.ring()
 }
@@ -107,7 +107,7 @@ func (e *Engine) registryUnanswered() {
 func (r *registry) waits() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.cluster != "" && !r.told
+	return r.cluster != "" && !r.known
 }
 
 // fill puts the kept values into in, and their changes since the last call; stale lines are left out.
@@ -115,7 +115,7 @@ func (r *registry) fill(in *api.Objects, decide func(*staleLines)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.newest.Known {
-		in.Keeper = r.cluster
+		in.SerialWriter = r.cluster
 	}
 	in.Acquired, in.Serials, in.Former = r.newest.Owners, r.newest.Serials, r.newest.Former
 	if r.stale != nil {
@@ -130,7 +130,7 @@ func (r *registry) fill(in *api.Objects, decide func(*staleLines)) {
 
 // addIncumbents adds the owners that the registry may lack, if one is kept.
 func (r *registry) addIncumbents(in *api.Objects) {
-	if in.Keeper != "" && r.complete != nil {
+	if in.SerialWriter != "" && r.complete != nil {
 		in.Incumbents = r.complete
 	}
 }

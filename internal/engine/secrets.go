@@ -38,7 +38,7 @@ type secrets struct {
 	listed    bool               // they have been listed
 	withhold  bool               // a cluster is kept for a while after its last Secret has gone (rule 8.5)
 	elsewhere bool               // they are looked for in a new place, as the operator wanted
-	told      []*source.Remote   // the last published ones
+	published []*source.Remote   // the last published ones
 	unusable  map[string]*source.Remote
 	faults    map[string]string // why a Secret is not followed in full, by namespace/name
 	// expecting is true from the start of a process until the Secrets, and then their clusters,
@@ -65,7 +65,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 	}
 	s.elsewhere = s.elsewhere || moved && s.place != ""
 	if s.secretsConfig = to; moved {
-		s.told, s.unusable, s.faults = nil, nil, nil
+		s.published, s.unusable, s.faults = nil, nil, nil
 		s.expecting.Store(to.follow != nil)
 	}
 	a.feeds = slices.DeleteFunc(a.feeds, func(f *feed) bool {
@@ -75,7 +75,7 @@ func (a *clusters) configureSecrets(to secretsConfig) {
 		}
 		return gone
 	})
-	if s.told != nil {
+	if s.published != nil {
 		a.applySecrets()
 	}
 }
@@ -104,7 +104,7 @@ func (a *clusters) setSecrets(ctx context.Context, all []*source.Remote) {
 	switch {
 	case ctx.Err() != nil: // they are looked for elsewhere now
 	case all != nil:
-		s.told, s.listed = all, true
+		s.published, s.listed = all, true
 		a.applySecrets()
 	case !s.listed:
 		s.expecting.Store(false)
@@ -232,8 +232,8 @@ func (a *clusters) chooseSecrets() (wanted map[string]*source.Remote) {
 	wanted, s.unusable, s.faults = make(map[string]*source.Remote), make(map[string]*source.Remote), make(map[string]string)
 	// Those already read go first: else they would be removed.
 	isRead := func(of *source.Remote) bool { return a.reads(of.Name) != nil }
-	others := slices.DeleteFunc(slices.Clone(s.told), isRead)
-	for _, of := range append(slices.DeleteFunc(slices.Clone(s.told), func(of *source.Remote) bool { return !isRead(of) }), others...) {
+	others := slices.DeleteFunc(slices.Clone(s.published), isRead)
+	for _, of := range append(slices.DeleteFunc(slices.Clone(s.published), func(of *source.Remote) bool { return !isRead(of) }), others...) {
 		switch was := a.reads(of.Name); {
 		case a.reserved(of.Name):
 			s.faults[of.Secret] = fmt.Sprintf("the Corefile has a cluster %q, which takes precedence; rename the Secret", of.Name)

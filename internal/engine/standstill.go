@@ -9,8 +9,8 @@ import (
 // standstill reports zones whose SOA records and transfers stand still: a writer keeps their serials, and has not kept the newest (rule
 // 6.7). It belongs to the holder of the engine's compiling.
 type standstill struct {
-	alarm alarm           // rings when the next zone's patience is over
-	told  map[string]bool // the reported zones, by origin
+	alarm    alarm           // rings when the next zone's patience is over
+	reported map[string]bool // the reported zones, by origin
 }
 
 // patience is how long SOA records and transfers may be behind without a log line.
@@ -20,13 +20,13 @@ const patience = time.Minute
 func (e *Engine) tellStandstill(snap *records.Snapshot, now time.Time) {
 	s := &e.standing
 	s.alarm.stop()
-	told, next := make(map[string]bool), time.Duration(0)
+	reported, next := make(map[string]bool), time.Duration(0)
 	for _, z := range snap.Zones() {
 		since, origin := z.PendingSince(), z.Origin()
 		wait := since.Add(patience).Sub(now)
 		switch {
 		case since.IsZero():
-			if s.told[origin] {
+			if s.reported[origin] {
 				e.log.Infof("zone %q: SOA and transfers are current again, serial %d", origin, z.Serial())
 			}
 		case wait > 0:
@@ -34,14 +34,14 @@ func (e *Engine) tellStandstill(snap *records.Snapshot, now time.Time) {
 				next = wait
 			}
 		default:
-			if told[origin] = true; !s.told[origin] {
+			if reported[origin] = true; !s.reported[origin] {
 				e.log.Warningf("zone %q: SOA and transfers stuck since %s at serial %d: no writer has stored a newer serial. "+
 					"Answers are not affected. Check the leader and the API server of cluster %q",
-					origin, since.UTC().Format(time.RFC3339), z.Serial(), snap.Objects().Keeper)
+					origin, since.UTC().Format(time.RFC3339), z.Serial(), snap.Objects().SerialWriter)
 			}
 		}
 	}
-	if s.told = told; next > 0 {
+	if s.reported = reported; next > 0 {
 		s.alarm.set(next, e.wake.ring)
 	}
 }

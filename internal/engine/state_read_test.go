@@ -96,7 +96,7 @@ func TestStateOfHealth(t *testing.T) {
 		probing := func(e *Engine, s *settings) {
 			s.prober = health.NewProber(health.Options{
 				Guard:   health.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.8.0/24")}},
-				Changed: func(*health.Target, health.Word, health.Word) { e.settings().state.changed() },
+				Changed: func(*health.Target, health.Value, health.Value) { e.settings().state.changed() },
 			})
 		}
 		f := &fakeSource{name: "c", place: "api"}
@@ -210,7 +210,7 @@ func TestStaleFromTheFirstAnswer(t *testing.T) {
 		first.e.Stop()
 		asked := 0
 		beginWith(t, dir, nil, func(e *Engine, _ *settings) {
-			e.tell = told(func() {
+			e.tell = snapshots(func() {
 				if asked++; !e.Current().Stale() {
 					t.Error("a snapshot of the state passes for a fresh one")
 				}

@@ -24,7 +24,7 @@ func TestStructureAside(t *testing.T) {
 			defer mu.Unlock()
 			story = nil
 		}
-		e.tell = told(func() {
+		e.tell = snapshots(func() {
 			s := e.Snapshot()
 			mu.Lock()
 			defer mu.Unlock()

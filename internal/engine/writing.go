@@ -194,36 +194,36 @@ func (e *Engine) SaysOf(snap *records.Snapshot, cluster string) *says {
 }
 
 // Of implements controller.Says.
-func (s *says) Of(ref api.Ref) *controller.Said {
+func (s *says) Of(ref api.Ref) *controller.Report {
 	meta := s.cluster.MetaOf(ref)
 	if meta == nil {
 		return nil
 	}
-	said := &controller.Said{UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
+	report := &controller.Report{UID: meta.UID, Generation: meta.Generation, Deleting: meta.Deleting}
 	switch ref.Kind {
 	case api.KindDNSPolicy:
-		said.Verdict = s.snap.StatusNow(s.cluster.Name, ref.Name)
+		report.Verdict = s.snap.StatusNow(s.cluster.Name, ref.Name)
 	case api.KindGateway:
-		said.Verdict = s.snap.Affected(s.cluster.Name, ref.Name)
+		report.Verdict = s.snap.Affected(s.cluster.Name, ref.Name)
 	case api.KindDNSRecord:
-		said.Verdict, said.Endpoints = s.snap.RecordStatus(s.cluster.Name, ref.Name)
+		report.Verdict, report.Endpoints = s.snap.RecordStatus(s.cluster.Name, ref.Name)
 	case api.KindProbe:
 		if p, ok := s.snap.ProbeStatus(s.cluster.Name, ref.Name, s.lastCheck); ok {
-			said.Verdict, said.Probe = new(api.Verdict), &p
+			report.Verdict, report.Probe = new(api.Verdict), &p
 		}
 	case api.KindZone:
-		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
-		said.Entries, _ = s.snap.Entries(s.cluster.Name, ref.Name)
+		report.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+		report.Entries, _ = s.snap.Entries(s.cluster.Name, ref.Name)
 		if z, ok := s.cluster.Zones.Get(ref.Name); ok {
-			said.Before = z.Kept
+			report.Before = z.Kept
 		}
 	default:
-		said.Verdict = s.snap.Verdict(s.cluster.Name, ref)
+		report.Verdict = s.snap.Verdict(s.cluster.Name, ref)
 	}
-	if said.Verdict == nil {
+	if report.Verdict == nil {
 		return nil
 	}
-	return said
+	return report
 }
 
 // Objects implements controller.Says.

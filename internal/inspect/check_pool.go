@@ -165,7 +165,7 @@ func (c *checker) standbys(t *records.Tree) {
 		return g.Geo
 	}
 	for g, m := range membersOf(t) {
-		checked := slices.ContainsFunc(m.Addresses, func(a records.AddressState) bool { return len(a.Checks) > 0 || a.Word != "" })
+		checked := slices.ContainsFunc(m.Addresses, func(a records.AddressState) bool { return len(a.Checks) > 0 || a.Override != "" })
 		if is := lowest[key(g)]; m.Weight > 0 && !checked && (is == nil || m.Priority < is.Priority) {
 			lowest[key(g)] = m
 		}
@@ -206,11 +206,11 @@ func (c *checker) priorities(t *records.Tree) {
 
 // saidOf says who declared an address down, unless a check did.
 func saidOf(a *records.AddressState) string {
-	switch a.Word {
+	switch a.Override {
 	case "":
 		return ""
 	case records.NotProgrammed:
-		return " (" + WordText(a.Word) + ")"
+		return " (" + OverrideText(a.Override) + ")"
 	}
 	return " (overridden)"
 }

@@ -36,8 +36,8 @@ func TestTargets(t *testing.T) {
 		var found []string
 		for _, one := range page.Targets {
 			found = append(found, one.Address)
-			if (one.Word == "down") != (one.Address == "192.0.2.5") {
-				t.Errorf("%s has the word %q", one.Address, one.Word)
+			if (one.Override == "down") != (one.Address == "192.0.2.5") {
+				t.Errorf("%s has the word %q", one.Address, one.Override)
 			}
 		}
 		if got := strings.Join(found, " "); got != want {
@@ -171,8 +171,8 @@ func TestTroublePages(t *testing.T) {
 	}
 }
 
-// TestWords: where several have said something of an address, each is told, and what checks find beneath it.
-func TestWords(t *testing.T) {
+// TestFilterStates: where several have said something of an address, each is told, and what checks find beneath it.
+func TestFilterStates(t *testing.T) {
 	const stopped = " | programmed=False"
 	for _, c := range []struct{ overrides, gateway, want string }{
 		{"", "", ""},
@@ -198,7 +198,7 @@ func TestWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, all := range [][]records.AddressState{tree.Addrs, x.Steps[0].Addresses} {
-			if len(all) != 1 || WordsText(&all[0]) != c.want || len(all[0].Checks) != 1 || all[0].Checks[0].State != "down" ||
+			if len(all) != 1 || OverridesText(&all[0]) != c.want || len(all[0].Checks) != 1 || all[0].Checks[0].State != "down" ||
 				!strings.HasPrefix(CheckText(&all[0].Checks[0]), "http://192.0.2.1:80/Up: down") {
 				t.Errorf("%q: %+v, want %q", c.overrides, all, c.want)
 			}

@@ -40,8 +40,8 @@ func facts(s *records.Snapshot, t *records.Tree) (lines []string) {
 		if a.Class != pool.WeightedUp.String() && a.Class != pool.Unchecked && a.Class != health.Drain.String() {
 			line += ", " + ClassText(a.Class)
 		}
-		if a.Word != "" {
-			line += ", " + WordText(a.Word)
+		if a.Override != "" {
+			line += ", " + OverrideText(a.Override)
 		}
 		lines = append(lines, line)
 	}
@@ -190,7 +190,7 @@ func (m *MemberChange) WeightText() string {
 func stateOf(m memberAt) string {
 	var words []string
 	for i := range m.Addresses {
-		if w := m.Addresses[i].Word; w != "" {
+		if w := m.Addresses[i].Override; w != "" {
 			words = withOnce(words, w)
 		}
 	}
@@ -206,7 +206,7 @@ func stateOf(m memberAt) string {
 	}
 	slices.Sort(words)
 	for i, w := range words {
-		words[i] = WordText(w)
+		words[i] = OverrideText(w)
 	}
 	return text + " (" + strings.Join(words, ", ") + ")"
 }

@@ -15,8 +15,8 @@ type Target struct {
 	// Address is an IP address, or a hostname.
 	Address string `json:"address"`
 	records.CheckState
-	// Word is the override of the address: up or down.
-	Word string `json:"word,omitempty"`
+	// Override is the override of the address: up or down.
+	Override string `json:"word,omitempty"`
 	// Interval is the time between checks, such as 30s. FailureThreshold and SuccessThreshold are how many in a row decide.
 	Interval         string `json:"interval"`
 	FailureThreshold int    `json:"failureThreshold"`
@@ -84,7 +84,7 @@ func (v *View) Targets(state, contains string, limit int) (*TargetPage, error) {
 // seenTarget is a target with its cell's value when read.
 type seenTarget struct {
 	*health.Target
-	word health.Word
+	word health.Value
 }
 
 // describe describes a target. words are the operator's overrides; nil for none. since is View's.
@@ -95,13 +95,13 @@ func (t seenTarget) describe(words *api.Overrides, since func(string) time.Time)
 		s.Since = since(t.Key()).UTC()
 	}
 	return Target{
-		Address: t.Address, CheckState: s, Word: words.Target(t.Address),
+		Address: t.Address, CheckState: s, Override: words.Target(t.Address),
 		Interval: t.Interval.String(), FailureThreshold: t.FailureThreshold, SuccessThreshold: t.SuccessThreshold,
 	}
 }
 
 // stateOfWord returns the state of a check in a filter's terms.
-func stateOfWord(w health.Word) string {
+func stateOfWord(w health.Value) string {
 	if !w.Known() {
 		return StatePending
 	}
@@ -109,7 +109,7 @@ func stateOfWord(w health.Word) string {
 }
 
 // rankOf is higher the worse a target is: an unknown one ranks above those that are up.
-func rankOf(w health.Word) int {
+func rankOf(w health.Value) int {
 	switch s := w.State(); {
 	case !w.Known():
 		return 1

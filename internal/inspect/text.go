@@ -234,7 +234,7 @@ func (t *textWriter) address(a *records.AddressState) {
 	case failsOpen(a.Class):
 		use = ", failing open"
 	}
-	word := WordsText(a)
+	word := OverridesText(a)
 	if word != "" {
 		word = " (" + word + ")"
 	}
@@ -250,25 +250,25 @@ func (t *textWriter) address(a *records.AddressState) {
 	}
 }
 
-// WordText explains an override of an address.
-func WordText(word string) string {
+// OverrideText explains an override of an address.
+func OverrideText(word string) string {
 	if word == records.NotProgrammed {
 		return "its Gateway is not programmed"
 	}
 	return "the operator says " + word
 }
 
-// WordsText lists what was said of an address before any check, the effective word first.
-func WordsText(a *records.AddressState) string {
-	if a.Word == "" {
+// OverridesText lists what was said of an address before any check, the effective word first.
+func OverridesText(a *records.AddressState) string {
+	if a.Override == "" {
 		return ""
 	}
-	text := WordText(a.Word)
+	text := OverrideText(a.Override)
 	for _, word := range a.Beside {
 		if text += "; "; word == records.NotProgrammed {
-			text += WordText(word)
+			text += OverrideText(word)
 		} else {
-			text += "of its Gateway " + WordText(word)
+			text += "of its Gateway " + OverrideText(word)
 		}
 	}
 	return text

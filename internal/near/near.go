@@ -7,8 +7,8 @@ import "iter"
 // mistakes.
 const Most = 2
 
-// Words returns the words in all that are near word, the nearest first, and no more than most.
-func Words(word string, all iter.Seq[string], most int) (near []string) {
+// Matches returns the words in all that are near word, the nearest first, and no more than most.
+func Matches(word string, all iter.Seq[string], most int) (near []string) {
 	for edits := 1; edits <= Most; edits++ {
 		for other := range all {
 			if len(near) < most && Edits(word, other, Most) == edits {

@@ -93,11 +93,11 @@ func (c *Contender) Contention() string { return c.Host + " " + namespaceKey(c.B
 
 // Owns tells the owner of m that what, such as "the host", belongs to the contender.
 func (c *Contender) Owns(what string, m *api.Meta) string {
-	return ownedBy(what, c.Kind, c.By, c.Vacant(), m)
+	return ownedBy(what, c.Kind, c.By, c.Reserved(), m)
 }
 
-// Vacant reports whether the contender is a vacancy: it keeps the host for the namespace of a deleted owner (rule 5.4).
-func (c *Contender) Vacant() bool { return c.Static && c.Registered }
+// Reserved reports whether the contender is a reservation: it keeps the host for the namespace of a deleted owner (rule 5.4).
+func (c *Contender) Reserved() bool { return c.Static && c.Registered }
 
 // Alias reports whether the contender is answered with a hostname: it has no members, and no addresses (rules 1.7 and 2.2).
 func (c *Contender) Alias() bool {

@@ -128,9 +128,9 @@ func unusable(m *api.Meta, invalid string) *Problem {
 	return &Problem{ReasonInvalid, m.Fault + "; " + invalid}
 }
 
-// ownedBy tells the owner of an object, to, that what belongs to the object m; vacant is true if m has gone (rule 5.4).
-func ownedBy(what string, kind api.Kind, m *api.Meta, vacant bool, to *api.Meta) string {
-	if vacant {
+// ownedBy tells the owner of an object, to, that what belongs to the object m; reserved is true if m has gone (rule 5.4).
+func ownedBy(what string, kind api.Kind, m *api.Meta, reserved bool, to *api.Meta) string {
+	if reserved {
 		return fmt.Sprintf("%s belonged to %s %s, and stays reserved for namespace %s for 30 s, or for ten minutes if the cluster is gone",
 			what, kind, InCluster(m, to), namespaceOf(m))
 	}

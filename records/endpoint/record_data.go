@@ -78,7 +78,7 @@ func (r *Record) misplaced(rtype uint16, at *Zone) string {
 // Doubt returns why a Record that is served may not be what was meant: an annotation that has no effect, an address that
 // no host can have, or a text that means something else without quotes (RFC 1035 §5.1); nil for none.
 func (r *Record) Doubt() *Problem {
-	for x := range api.NumWords {
+	for x := range api.NumTexts {
 		if _, ok := r.Record.Annotations[x.Annotation()]; ok {
 			return Problemf(ReasonAnnotation, "annotation %s is not read: a Record is not steered; use a DNSPolicy or a DNSRecord", x.Annotation())
 		}

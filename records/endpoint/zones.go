@@ -83,7 +83,7 @@ func ResolveZones(in api.Objects, unread map[string]api.Owner, opt *Options) *Zo
 	s.findTaken(named, &in)
 	s.addUnread(unread, lines)
 	for _, a := range named {
-		if a.Problem = s.vacant(a); a.Problem == nil {
+		if a.Problem = s.reserved(a); a.Problem == nil {
 			s.admit(a, opt)
 		}
 	}
@@ -140,9 +140,9 @@ func (a *Admission) rank() int {
 	return 2
 }
 
-// vacant returns the problem that a name is registered for a deleted Zone of another namespace, and still kept for it (rule 5.4); nil for
+// reserved returns the problem that a name is registered for a deleted Zone of another namespace, and still kept for it (rule 5.4); nil for
 // none.
-func (s *Zones) vacant(a *Admission) *Problem {
+func (s *Zones) reserved(a *Admission) *Problem {
 	if i, served := s.Index[a.FQDN]; a.line == nil || !a.line.written || a.line.followed || served && s.Served[i].Unread != nil {
 		return nil
 	}

@@ -26,11 +26,11 @@ func (l Loss) Problem() *endpoint.Problem {
 		return endpoint.UnreadProblem(o.Host, o.Kind, o.By)
 	case l.Claim != nil:
 		return l.Claim.Problem(c.Host, c.By)
-	case !o.Vacant() && l.Crowded:
+	case !o.Reserved() && l.Crowded:
 		return endpoint.Problemf(endpoint.ReasonConflicted,
 			"at most %d policies may share a host: serving the oldest, %s %s first",
 			maxSharing, o.Kind, endpoint.InCluster(o.By, c.By))
-	case !o.Vacant() && mine != theirs:
+	case !o.Reserved() && mine != theirs:
 		return endpoint.Problemf(endpoint.ReasonConflicted,
 			"%s: record type conflict, cannot update endpoint '%s' with record type '%s' when endpoint already exists with record type '%s'",
 			o.Owns("the host", c.By), endpoint.TrimDot(c.Host), mine, theirs)

@@ -50,7 +50,7 @@ func (r *Registry) follows(c *endpoint.Contender) bool {
 
 // Order sorts contenders, given in the order of age, by precedence: first those registered for their hosts, then those of the registered
 // namespace, which succeed an owner that has gone. Policies that yield to a DNSRecord (rule 1.8), and what only the guard keeps (rule 8.5),
-// follow others of their namespace. Vacancies come first of all. Contenders that stand for unreadable owners are dropped if the owner
+// follow others of their namespace. Reservations come first of all. Contenders that stand for unreadable owners are dropped if the owner
 // itself is among the others.
 func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender {
 	contenders = delegatingLast(r.holdersFirst(r.withoutPresent(contenders)))
@@ -60,7 +60,7 @@ func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender
 	}
 	var all []*endpoint.Contender
 	for _, on := range ByHost(contenders) {
-		if v := r.Vacancy(on[0].Host, on); v != nil {
+		if v := r.Reserved(on[0].Host, on); v != nil {
 			all = append(all, v)
 		}
 	}
@@ -104,9 +104,9 @@ func delegatingLast(contenders []*endpoint.Contender) []*endpoint.Contender {
 	return endpoint.LiveFirst(contenders, yields, (*endpoint.Contender).Contention)
 }
 
-// Vacancy returns the placeholder for a host's registered owner if neither it nor another object of its namespace is among contenders,
+// Reserved returns the placeholder for a host's registered owner if neither it nor another object of its namespace is among contenders,
 // those on the host: no other namespace gets the host until the line goes, 30 s later. It is nil if there is no such line.
-func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpoint.Contender {
+func (r *Registry) Reserved(host string, contenders []*endpoint.Contender) *endpoint.Contender {
 	if r.empty() {
 		return nil
 	}
@@ -122,11 +122,11 @@ func (r *Registry) Vacancy(host string, contenders []*endpoint.Contender) *endpo
 }
 
 // Keeps reports whether a name may be reserved for a namespace.
-func (r *Registry) Keeps(name string) bool { return r.Vacancy(name, nil) != nil }
+func (r *Registry) Keeps(name string) bool { return r.Reserved(name, nil) != nil }
 
-// MeetsVacancy reports whether a Record is at a name that may be reserved for another namespace.
-func (r *Registry) MeetsVacancy(rec *endpoint.Record) bool {
-	return !rec.Beside && !r.empty() && r.Vacancy(rec.Name, []*endpoint.Contender{{By: &rec.Record.Meta}}) != nil
+// MeetsReserved reports whether a Record is at a name that may be reserved for another namespace.
+func (r *Registry) MeetsReserved(rec *endpoint.Record) bool {
+	return !rec.Beside && !r.empty() && r.Reserved(rec.Name, []*endpoint.Contender{{By: &rec.Record.Meta}}) != nil
 }
 
 // withoutPresent drops contenders that stand for an owner which is among the others.

@@ -22,7 +22,7 @@ func TestBest(t *testing.T) {
 		for i := range n {
 			rrs[i] = &dns.A{A: netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}).AsSlice()}
 			if kind := random.IntN(kinds); kind == len(states) {
-				cells[i].Gateway, classes[i] = wordOf(health.ForceDown, false), ForcedDown
+				cells[i].Gateway, classes[i] = gatewayCell(health.ForceDown, false), ForcedDown
 			} else {
 				cell := health.NewCell(0)
 				cell.Set(states[kind])

@@ -72,12 +72,12 @@ func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any
 }
 
 // tell adds a condition to the notes on a served contender, once.
-func (b *Builder) tell(c *endpoint.Contender, said api.Condition) {
+func (b *Builder) tell(c *endpoint.Contender, note api.Condition) {
 	if b.Notes == nil {
 		b.Notes = make(map[*endpoint.Contender][]api.Condition)
 	}
-	if !slices.Contains(b.Notes[c], said) {
-		b.Notes[c] = append(b.Notes[c], said)
+	if !slices.Contains(b.Notes[c], note) {
+		b.Notes[c] = append(b.Notes[c], note)
 	}
 }
 
@@ -190,8 +190,8 @@ func (b *Builder) noteWithoutChoice(on []*endpoint.Contender) {
 	for _, c := range on {
 		for x := range c.Attributes.All() {
 			works := x == api.Fail || x == api.MaxAnswers || x == api.Sticky && c.Attributes.Says(api.MaxAnswers) // rule 9.4
-			told := x != api.Priority && c != on[0]                                                               // by noteAttributes
-			if !works && !told {
+			noted := x != api.Priority && c != on[0]                                                              // by noteAttributes
+			if !works && !noted {
 				b.noteChoiceless(c, x, &c.Attributes)
 			}
 		}
@@ -222,7 +222,7 @@ func (b *Builder) simple(on, usable []*endpoint.Contender) {
 	}
 	b.room = b.room[:0]
 	for _, c := range contenders {
-		word := b.Word(c)
+		word := b.OverrideOf(c)
 		for _, e := range c.Endpoints(&b.room) {
 			if c.Kind != api.KindDNSPolicy && e.Attributes.Says(api.Priority) {
 				b.noteChoiceless(c, api.Priority, &e.Attributes)
@@ -244,7 +244,7 @@ func (b *Builder) simple(on, usable []*endpoint.Contender) {
 	set, why, served := &Set{V4: len(v4.list), Attributes: on[0].Attributes.Host()}, endpoint.OneCNAME, ""
 	if len(v4.list)+len(v6.list) > 0 {
 		set.RRs = append(rdata.Addresses(host, v4.ttl, v4.list), rdata.Addresses(host, v6.ttl, v6.list)...)
-		if v4.said || v6.said {
+		if v4.set || v6.set {
 			set.Cells = slices.Concat(v4.all(), v6.all())
 		}
 		why = endpoint.AddressesWin
@@ -257,7 +257,7 @@ func (b *Builder) simple(on, usable []*endpoint.Contender) {
 		// No CNAME may stand beside other data (rule 2.7): Lookup resolves it.
 		if !(host == zone.Origin || b.Static(host)) || b.resolvable(first.contender, host, first.Target, zone) {
 			set.RRs = []dns.RR{rdata.CNAME(host, first.TTL, first.Target)}
-			if cells := b.Cells(first.contender, first.Target, b.Word(first.contender)); cells != (Cells{}) { // its state is reported
+			if cells := b.Cells(first.contender, first.Target, b.OverrideOf(first.contender)); cells != (Cells{}) { // its state is reported
 				set.Cells = []Cells{cells}
 			}
 		}

@@ -33,27 +33,27 @@ func (c Cells) Class() Class { return c.classIf(false) }
 
 // classIf returns the address's class if its member is drained or not.
 func (c Cells) classIf(drained bool) Class {
-	word := c.Gateway.Load()
-	state, forced := c.stateUnder(word)
-	return classOf(state, forced, drained || word.Drained())
+	gateway := c.Gateway.Load()
+	state, forced := c.stateUnder(gateway)
+	return classOf(state, forced, drained || gateway.Drained())
 }
 
 // meant returns the address's class regardless of checks. It follows from objects and overrides alone, so that all servers transfer the
 // same under one serial.
 func (c Cells) meant(drained bool) Class {
-	word := c.Gateway.Load()
-	_, forced := c.stateUnder(word)
-	return classOf(health.Up, forced, drained || word.Drained())
+	gateway := c.Gateway.Load()
+	_, forced := c.stateUnder(gateway)
+	return classOf(health.Up, forced, drained || gateway.Drained())
 }
 
 // State returns the address's state, and whether it is forced down.
 func (c Cells) State() (state health.State, forcedDown bool) { return c.stateUnder(c.Gateway.Load()) }
 
-// stateUnder is State with word for the Gateway. An override of the address comes first, then one of the Gateway, then the worst check
+// stateUnder is State with gateway for the Gateway. An override of the address comes first, then one of the Gateway, then the worst check
 // result (rule 4.5).
-func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool) {
+func (c Cells) stateUnder(gateway health.Value) (state health.State, forcedDown bool) {
 	check := c.Check.Load()
-	for _, o := range [...]health.Override{check.Override(), word.Override()} {
+	for _, o := range [...]health.Override{check.Override(), gateway.Override()} {
 		switch o {
 		case health.ForceUp:
 			return health.Up, false
@@ -62,7 +62,7 @@ func (c Cells) stateUnder(word health.Word) (state health.State, forcedDown bool
 		case health.NoOverride, health.Drain:
 		}
 	}
-	worst := max(word.Found(), check.Found())
+	worst := max(gateway.Found(), check.Found())
 	if c.joined != nil {
 		for _, cell := range c.joined.cells {
 			worst = max(worst, cell.Load().State())
@@ -112,7 +112,7 @@ func (c Cells) Forbidden() bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(cell *health.Cell) bool { return cell.Load().Reason() != health.Forbidden })
 }
 
-// With returns c combined with o, for the same address: the better of two Gateways' words counts, and all checks do.
+// With returns c combined with o, for the same address: the better of two Gateways' cells counts, and all checks do.
 func (c Cells) With(o Cells) Cells {
 	c.Gateway = better(c.Gateway, o.Gateway)
 	if o.Check == nil && o.joined == nil {
@@ -183,12 +183,12 @@ func Aggregate(addresses []Cells, v4 int) (state health.State, forcedDown bool) 
 	}
 }
 
-// words are the cells that wordOf returns. They are read-only.
-var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
+// gatewayCells are those that gatewayCell returns. They are read-only.
+var gatewayCells = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 	for o := health.NoOverride; o <= health.ForceDown; o++ {
 		for down := range cells[o] {
 			if o == health.NoOverride && down == 0 {
-				continue // no word
+				continue // no override
 			}
 			c := new(health.Cell)
 			if down == 1 {
@@ -201,10 +201,10 @@ var words = func() (cells [health.ForceDown + 1][2]*health.Cell) {
 	return cells
 }()
 
-// wordOf returns the cell for an override and for whether an object also says that the address is down; nil for neither.
-func wordOf(o health.Override, down bool) *health.Cell {
+// gatewayCell returns the cell for an override and for whether an object also says that the address is down; nil for neither.
+func gatewayCell(o health.Override, down bool) *health.Cell {
 	if down {
-		return words[o][1]
+		return gatewayCells[o][1]
 	}
-	return words[o][0]
+	return gatewayCells[o][0]
 }

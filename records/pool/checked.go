@@ -14,15 +14,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// Word returns the cell of what overrides checks on the contender's Gateway: an override, else that it is not programmed (rules 1.4 and
+// OverrideOf returns the cell of what overrides checks on the contender's Gateway: an override, else that it is not programmed (rules 1.4 and
 // 4.5); nil for neither.
-func (b *Builder) Word(c *endpoint.Contender) *health.Cell {
+func (b *Builder) OverrideOf(c *endpoint.Contender) *health.Cell {
 	// The stricter of two annotations counts; the overrides of this server come before both.
-	word := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))
+	override := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))
 	if o, ok := health.ParseOverride(b.Overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
-		word = o
+		override = o
 	}
-	return wordOf(word, c.Gateway.Programmed == api.ConditionFalse)
+	return gatewayCell(override, c.Gateway.Programmed == api.ConditionFalse)
 }
 
 // annotationOverride overrides the health of a Gateway, or of everything that a policy publishes.
@@ -47,7 +47,7 @@ func NoteAnnotations(t *endpoint.Target) {
 			t.Note(p, "", "", endpoint.ReasonCheck, "the health check is invalid, so all targets count as up: "+p.CheckInvalid)
 		}
 		override(p, "Gateway "+t.Gateway.Name, t.Gateway.Annotations)
-		for x := range api.NumWords {
+		for x := range api.NumTexts {
 			if _, ok := t.Gateway.Annotations[x.Annotation()]; ok {
 				t.Note(p, "", "", endpoint.ReasonAnnotation, "annotation "+x.Annotation()+" of Gateway "+t.Gateway.Name+" is not read: write it on the policy")
 			}
@@ -75,7 +75,7 @@ func annotationsRead(yield func(string) bool) {
 	if !yield(annotationOverride) {
 		return
 	}
-	for x := range api.NumWords {
+	for x := range api.NumTexts {
 		if !yield(x.Annotation()) {
 			return
 		}
@@ -91,9 +91,9 @@ func overrideOf(annotations map[string]string) health.Override {
 	return o
 }
 
-// Cells returns the health cells of one address or hostname of a contender, and has it checked. word is the Gateway's cell.
-func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell) Cells {
-	cells := Cells{Gateway: word}
+// Cells returns the health cells of one address or hostname of a contender, and has it checked. gateway is the Gateway's cell.
+func (b *Builder) Cells(c *endpoint.Contender, address string, gateway *health.Cell) Cells {
+	cells := Cells{Gateway: gateway}
 	if !b.Probed(c) {
 		return cells
 	}
@@ -106,7 +106,7 @@ func (b *Builder) Cells(c *endpoint.Contender, address string, word *health.Cell
 		cells.joined = b.behind(c, cells.joined)
 	}
 	if o, ok := health.ParseOverride(b.Overrides.Target(address)); ok {
-		cells.Check, cells.joined = wordOf(o, false), nil // checks continue beneath the override
+		cells.Check, cells.joined = gatewayCell(o, false), nil // checks continue beneath the override
 	}
 	return cells
 }

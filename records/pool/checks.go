@@ -156,7 +156,7 @@ func (e *CheckEdit) own(w *watched) *watched {
 
 // known returns was's result if it made the same request as t under other terms. Other objects'
 // results do not count: their terms may be such that nothing is up.
-func (e *CheckEdit) known(t, was *health.Target) health.Word {
+func (e *CheckEdit) known(t, was *health.Target) health.Value {
 	if was == nil || was.Check != t.Check || was.Expected != t.Expected {
 		return 0
 	}

@@ -79,13 +79,13 @@ func (b *Builder) hostnamesOf(t *hostTree, br *branch) (ends []end) {
 		}
 		at, known := b.hostnames.of(f.Target)
 		if !known {
-			ends, cells = append(ends, end{contender: f.contender, name: f.Target, gateway: b.Word(f.contender)}), append(cells, Cells{})
+			ends, cells = append(ends, end{contender: f.contender, name: f.Target, gateway: b.OverrideOf(f.contender)}), append(cells, Cells{})
 		}
 		for c := range f.contenders() {
-			word := b.Word(c)
-			ends[at].gateway = better(ends[at].gateway, word)
+			gateway := b.OverrideOf(c)
+			ends[at].gateway = better(ends[at].gateway, gateway)
 			if t.at(f.Target) == nil && !f.Leads {
-				cells[at] = cells[at].With(b.Cells(c, f.Target, word))
+				cells[at] = cells[at].With(b.Cells(c, f.Target, gateway))
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (b *Builder) leavesOf(br *branch) (leaves []leafList) {
 		}
 		at, known := b.sets.of(f.SetID)
 		if !known {
-			leaves = append(leaves, leafList{end: end{contender: f.contender, name: br.name, gateway: b.Word(f.contender)}})
+			leaves = append(leaves, leafList{end: end{contender: f.contender, name: br.name, gateway: b.OverrideOf(f.contender)}})
 		}
 		leaves[at].add(b, f)
 	}
@@ -124,7 +124,7 @@ func (b *Builder) leavesOf(br *branch) (leaves []leafList) {
 	return leaves
 }
 
-// add adds an endpoint's addresses, with the cells of each of its contenders: one cluster's word and check count for its own addresses
+// add adds an endpoint's addresses, with the cells of each of its contenders: one cluster's override and check count for its own addresses
 // (rules 4.1 and 4.5).
 func (l *leafList) add(b *Builder, f *owned) {
 	list := &l.v4
@@ -136,9 +136,9 @@ func (l *leafList) add(b *Builder, f *owned) {
 		list.ttl = f.TTL
 	}
 	for c := range f.contenders() {
-		word := b.Word(c)
-		l.gateway = better(l.gateway, word)
-		list.add(b, c, word, addrs)
+		gateway := b.OverrideOf(c)
+		l.gateway = better(l.gateway, gateway)
+		list.add(b, c, gateway, addrs)
 	}
 }
 
@@ -146,7 +146,7 @@ func (l *leafList) add(b *Builder, f *owned) {
 func (l *leafList) done() {
 	l.leaf = &leaf{append(rdata.Addresses(l.name, l.v4.ttl, l.v4.list), rdata.Addresses(l.name, l.v6.ttl, l.v6.list)...), len(l.v4.list)}
 	only := func(c Cells) bool { return c != Cells{Gateway: l.gateway} }
-	if !l.v4.said && !l.v6.said {
+	if !l.v4.set && !l.v6.set {
 		return // almost always
 	}
 	if v4, v6 := l.v4.all(), l.v6.all(); slices.ContainsFunc(v4, only) || slices.ContainsFunc(v6, only) {
@@ -185,19 +185,19 @@ func (o *option) set(name string, host api.Attributes) *Set {
 		return o.end.set(name, host, false, o.limit)
 	}
 	s := &Set{RRs: []dns.RR{rdata.CNAME(name, min(o.row.TTL, o.limit), o.name)}, Cells: o.cells, Attributes: host}
-	s.word(o.gateway)
+	s.checkByGateway(o.gateway)
 	return s
 }
 
 // set returns addresses as the data of a name, with a TTL of at most limit. part is true in a chain.
 func (e *end) set(name string, host api.Attributes, part bool, limit uint32) *Set {
 	s := &Set{RRs: slices.Clip(e.leaf.addresses(name, limit)), V4: e.leaf.v4, Cells: e.cells, Attributes: host, part: part}
-	s.word(e.gateway)
+	s.checkByGateway(e.gateway)
 	return s
 }
 
-// word gives addresses that nothing checks the cell of their Gateway.
-func (s *Set) word(gateway *health.Cell) {
+// checkByGateway gives addresses that nothing checks the cell of their Gateway.
+func (s *Set) checkByGateway(gateway *health.Cell) {
 	if s.Cells == nil && gateway != nil {
 		s.Cells = slices.Repeat([]Cells{{Gateway: gateway}}, len(s.RRs))
 	}

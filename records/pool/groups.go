@@ -83,8 +83,8 @@ func (b *Builder) leave(left map[string]Steered, c *chain) {
 
 // watchAway has the targets of a contender checked that no answer holds.
 func (b *Builder) watchAway(c *endpoint.Contender) {
-	word := b.Word(c)
+	gateway := b.OverrideOf(c)
 	for address := range c.Targets.All() {
-		b.Cells(c, address, word)
+		b.Cells(c, address, gateway)
 	}
 }

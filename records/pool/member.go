@@ -143,8 +143,8 @@ func (m *Member) Class() Class {
 }
 
 func (m *Member) checkedClass() Class {
-	word := m.Gateway.Load()
-	state, forcedDown := word.State(), word.ForcedDown()
+	gateway := m.Gateway.Load()
+	state, forcedDown := gateway.State(), gateway.ForcedDown()
 	if len(m.Cells) > 0 {
 		v4 := len(m.Cells)
 		if m.leaf != nil {
@@ -152,7 +152,7 @@ func (m *Member) checkedClass() Class {
 		}
 		state, forcedDown = Aggregate(m.Cells, v4)
 	}
-	return classOf(state, forcedDown, m.Weight == 0 || word.Drained())
+	return classOf(state, forcedDown, m.Weight == 0 || gateway.Drained())
 }
 
 // Len returns how many addresses, or hostnames, the member has.

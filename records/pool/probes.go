@@ -82,7 +82,7 @@ func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) 
 		if all == nil {
 			all = new(joined)
 		}
-		cell := b.Said(p)
+		cell := b.ProbeCell(p)
 		if !b.ProbesOff {
 			cell = b.Watch(b.ProbeTarget(p), func() *health.Target { return b.ProbeTargetBefore(p) })
 		}
@@ -93,12 +93,12 @@ func (b *Builder) join(c *endpoint.Contender, address string, own *health.Cell) 
 	return all
 }
 
-// Said returns the cell for a probe's status (rule 4.1); nil if it has none, or its target is up.
-func (b *Builder) Said(p *api.HealthCheckProbe) *health.Cell {
+// ProbeCell returns the cell for a probe's status (rule 4.1); nil if it has none, or its target is up.
+func (b *Builder) ProbeCell(p *api.HealthCheckProbe) *health.Cell {
 	if p.Healthy != api.ConditionFalse || p.ObservedGeneration != 0 && p.ObservedGeneration != p.Generation {
 		return nil // not probed yet, or not since an edit: up
 	}
-	return wordOf(health.NoOverride, true)
+	return gatewayCell(health.NoOverride, true)
 }
 
 // ProbeTarget returns a probe's check target, without its cell.

@@ -54,13 +54,13 @@ type addressList struct {
 	places[netip.Addr]
 	ttl   uint32 // the oldest endpoint's: its owner's (rule 5.6)
 	cells []Cells
-	said  bool // one of cells is set
+	set   bool // one of cells is set
 }
 
 // add adds the addresses of more that l lacks, and combines the cells of the others.
-func (l *addressList) add(b *Builder, c *endpoint.Contender, word *health.Cell, more []netip.Addr) {
+func (l *addressList) add(b *Builder, c *endpoint.Contender, gateway *health.Cell, more []netip.Addr) {
 	probed := b.Probed(c)
-	if !probed && word == nil && l.cells == nil { // no cells, as usual
+	if !probed && gateway == nil && l.cells == nil { // no cells, as usual
 		if len(l.list) == 0 {
 			l.list = slices.Clip(more)
 			return
@@ -72,11 +72,11 @@ func (l *addressList) add(b *Builder, c *endpoint.Contender, word *health.Cell, 
 	}
 	l.cells = l.all()
 	for _, a := range more {
-		cells := Cells{Gateway: word}
+		cells := Cells{Gateway: gateway}
 		if probed {
-			cells = b.Cells(c, a.String(), word)
+			cells = b.Cells(c, a.String(), gateway)
 		}
-		l.said = l.said || cells != Cells{}
+		l.set = l.set || cells != Cells{}
 		if at, known := l.of(a); known {
 			l.cells[at] = l.cells[at].With(cells)
 		} else {

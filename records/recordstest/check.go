@@ -296,7 +296,7 @@ func Facts(s *records.Snapshot) map[string]string {
 			o.Since = 0 // what has no line yet is as new as the snapshot
 			has[host] = o
 		}
-		if len(has) > 0 { // a group may exist only for a vacancy
+		if len(has) > 0 { // a group may exist only for a reservation
 			f["holdings "+group] = text(has)
 		}
 		for host, is := range s.Hosts(group) {

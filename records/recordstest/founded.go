@@ -15,11 +15,11 @@ import (
 // the answer or as a referral. It does not get those of one that is not served, unless another
 // object has the same data, there or at a wildcard above.
 func founded(s *records.Snapshot, wrong func(string, ...any)) {
-	type said struct {
+	type datum struct {
 		name, text string
 		served     bool
 	}
-	told, more := make(map[said][]string), make(map[said]bool)
+	told, more := make(map[datum][]string), make(map[datum]bool)
 	for _, c := range s.Objects().Clusters {
 		for name, rec := range c.Records.All() {
 			v := s.Verdict(c.Name, api.Ref{Kind: api.KindRecord, Name: name})
@@ -35,7 +35,7 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 				wrong("Record %s is not told why it is not served", name)
 			}
 			served := cond.Status == api.ConditionTrue
-			key := said{v.FQDN, strings.TrimPrefix(rr.String(), rr.Header().String()), served}
+			key := datum{v.FQDN, strings.TrimPrefix(rr.String(), rr.Header().String()), served}
 			if served && cond.Message != api.MessageServed { // the message has more to say
 				more[key] = true
 				continue
@@ -46,10 +46,10 @@ func founded(s *records.Snapshot, wrong func(string, ...any)) {
 	for key, objects := range told {
 		rtype, _, _ := strings.Cut(objects[0], " ")
 		given := isGiven(s, key.name, rtype, key.text)
-		_, twin := told[said{key.name, key.text, !key.served}]
-		twin = twin || more[said{key.name, key.text, !key.served}]
+		_, twin := told[datum{key.name, key.text, !key.served}]
+		twin = twin || more[datum{key.name, key.text, !key.served}]
 		for up, ok := rdata.Parent(key.name); ok && given && !twin; up, ok = rdata.Parent(up) {
-			wildcard := said{rdata.WildcardOf(up), key.text, true}
+			wildcard := datum{rdata.WildcardOf(up), key.text, true}
 			_, twin = told[wildcard]
 			twin = twin || more[wildcard]
 		}

@@ -78,7 +78,7 @@ func Zones(origins ...string) *records.Options {
 //	cluster NAME [uid=UID] [pools=NAMESPACE,...] [group=GROUP] [KIND=notlisted|listed|notwatched|missing|...]   the cluster of the next lines
 //	delete WORD NAMESPACE/NAME            such as delete gateway a/prod
 //	owner KEY [CLUSTER KIND NAMESPACE/NAME [secret=NAME] [uid=UID]]   a line of the registry; without an owner, remove it
-//	serial ORIGIN HASH SERIAL             a zone's kept serial, "-" for no hash; keeper CLUSTER makes it visible
+//	serial ORIGIN HASH SERIAL             a zone's kept serial, "-" for no hash; serial-writer CLUSTER makes it visible
 //	kept NAMESPACE/NAME HASH SERIAL       the serial kept in a Zone's status
 //	overrides [LINE;LINE...]              the manual overrides
 //	resolved NAME [TEXT...]               the TXT records at the end of a CNAME that names active groups; none for a failure
@@ -122,8 +122,8 @@ func (w *World) line(block []string) error {
 		w.in.Serials, w.in.SerialsChanged = e.Map(), append(w.in.SerialsChanged, f[1])
 	case "kept":
 		return w.kept(f[1], f[2:])
-	case "keeper":
-		w.in.Keeper = strings.Join(f[1:], "")
+	case "serial-writer":
+		w.in.SerialWriter = strings.Join(f[1:], "")
 	case "overrides":
 		o, err := api.ParseOverrides("overrides", []byte(strings.ReplaceAll(strings.Join(f[1:], " "), ";", "\n")))
 		w.in.Overrides = o

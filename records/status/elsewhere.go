@@ -28,9 +28,9 @@ func verdictElsewhere(p *api.DNSPolicy, children offspring) *api.Verdict {
 			if failed = append(failed, r.BareName()); first == "" {
 				first = r.BareName() + ": " + r.Ready.Message
 			}
-			said := endpoint.Refusal(reasonIn(r.Ready.Reason), r.Ready.Message)
-			said.Type, said.Status = endpoint.ConditionReady, r.Ready.Status
-			v.Records = append(v.Records, api.RecordVerdict{Host: endpoint.TrimDot(r.RootHost), Conditions: []api.Condition{said}})
+			refusal := endpoint.Refusal(reasonIn(r.Ready.Reason), r.Ready.Message)
+			refusal.Type, refusal.Status = endpoint.ConditionReady, r.Ready.Status
+			v.Records = append(v.Records, api.RecordVerdict{Host: endpoint.TrimDot(r.RootHost), Conditions: []api.Condition{refusal}})
 		}
 	}
 	switch {

@@ -83,10 +83,10 @@ func (s *View) overfull(cluster, name string, v *api.Verdict) *api.Verdict {
 	if !more {
 		return v
 	}
-	said := *v
-	said.Conditions = append(v.Conditions[:len(v.Conditions):len(v.Conditions)], api.Condition{
+	kept := *v
+	kept.Conditions = append(v.Conditions[:len(v.Conditions):len(v.Conditions)], api.Condition{
 		Type: api.ConditionEntries, Status: api.ConditionFalse, Reason: endpoint.ReasonTooMany,
 		Message: fmt.Sprintf("status.entries has only the first %d records of the zone; a zone transfer has all", len(entries)),
 	})
-	return &said
+	return &kept
 }

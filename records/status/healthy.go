@@ -128,10 +128,10 @@ func (s *View) findings(c *endpoint.Contender) findings {
 		return findings{}
 	}
 	var f findings
-	said, word := false, b.Word(c)
+	known, override := false, b.OverrideOf(c)
 	for _, address := range s.served(c, false) {
-		cells := b.Cells(c, address, word)
-		said = said || cells != pool.Cells{Gateway: word} || c.Checked() && word != nil
+		cells := b.Cells(c, address, override)
+		known = known || cells != pool.Cells{Gateway: override} || c.Checked() && override != nil
 		f.of++
 		switch state, _ := cells.State(); {
 		case state != health.Up:
@@ -140,7 +140,7 @@ func (s *View) findings(c *endpoint.Contender) findings {
 			f.unchecked = append(f.unchecked, address)
 		}
 	}
-	if !said {
+	if !known {
 		return findings{}
 	}
 	return f

@@ -85,10 +85,10 @@ func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.V
 // distinct drops problems with the same message as an earlier one: each target of an endpoint may
 // have it. It may change its argument.
 func distinct(problems []*endpoint.Problem) []*endpoint.Problem {
-	told := make(map[string]struct{}, len(problems))
+	seen := make(map[string]struct{}, len(problems))
 	return slices.DeleteFunc(problems, func(p *endpoint.Problem) bool {
-		_, again := told[p.Message]
-		told[p.Message] = struct{}{}
+		_, again := seen[p.Message]
+		seen[p.Message] = struct{}{}
 		return again
 	})
 }

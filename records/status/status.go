@@ -134,7 +134,7 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 	}
 	var rows []api.WrittenEndpoint
 	var all findings
-	told := make(map[*endpoint.Endpoint]bool)
+	seen := make(map[*endpoint.Endpoint]bool)
 	for _, c := range t.Contenders {
 		g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 		if !ok || g.Loses(c) || c.Unread {
@@ -142,8 +142,8 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 		}
 		first := len(rows)
 		for _, e := range c.Endpoints(new(endpoint.Room)) {
-			if !told[e] {
-				told[e] = true
+			if !seen[e] {
+				seen[e] = true
 				rows = append(rows, e.Written())
 			}
 		}
@@ -187,16 +187,16 @@ type condition struct {
 	known map[int]found
 }
 
-// found is the state of an endpoint; said is false if it is unknown.
+// found is the state of an endpoint; known is false if it is unknown.
 type found struct {
 	state health.State
-	said  bool
+	known bool
 }
 
 // newCondition returns the condition of a contender's endpoints, before any is evaluated.
 func (s *View) newCondition(c *endpoint.Contender, rows []api.WrittenEndpoint) *condition {
 	b := s.reader()
-	m := &condition{b: b, of: c, word: b.Word(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
+	m := &condition{b: b, of: c, word: b.OverrideOf(c), rows: rows, at: make(map[string][]int), known: make(map[int]found)}
 	for i := range rows {
 		m.at[rows[i].DNSName] = append(m.at[rows[i].DNSName], i)
 	}
@@ -214,11 +214,11 @@ func (c *condition) tell() {
 			continue // a link of the chain
 		}
 		f := c.row(i)
-		if at >= 0 && (drained || f.said && f.state == health.Down) {
+		if at >= 0 && (drained || f.known && f.state == health.Down) {
 			e.Properties = slices.Clone(e.Properties)
 			e.Properties[at].Value = "0"
 		}
-		if f.said {
+		if f.known {
 			e.Properties = append(slices.Clip(e.Properties), api.Property{Name: api.PropertyHealth, Value: f.state.String()})
 		}
 	}
@@ -247,7 +247,7 @@ func (c *condition) row(i int) found {
 		if c.rows[j].Type != "CNAME" {
 			to = c.addresses(c.member(j)...)
 		}
-		if f.said = f.said || to.said; n == 0 || to.state < f.state {
+		if f.known = f.known || to.known; n == 0 || to.state < f.state {
 			f.state = to.state
 		}
 	}
@@ -276,7 +276,7 @@ func (c *condition) addresses(rows ...int) (f found) {
 		}
 		for _, address := range c.rows[i].Targets {
 			cells := c.b.Cells(c.of, address, c.word)
-			*list, f.said = append(*list, cells), f.said || cells != pool.Cells{}
+			*list, f.known = append(*list, cells), f.known || cells != pool.Cells{}
 		}
 	}
 	f.state, _ = pool.Aggregate(slices.Concat(v4, v6), len(v4))

@@ -81,11 +81,11 @@ type NameGroup struct {
 	owner.Group
 	Notes map[*endpoint.Contender][]api.Condition // nil for none
 	// Dropped counts a contender's endpoints that give way to others'; nil for none.
-	Dropped map[*endpoint.Contender]int
-	Names   []string // names with data of the group
-	Told    []string // names of the TXT records that name owners
-	Owned   []string // other names of its contenders: Records are not served there
-	Checks  []string // keys of their targets, once for each use
+	Dropped   map[*endpoint.Contender]int
+	Names     []string // names with data of the group
+	OwnerTXTs []string // names of the TXT records that name owners
+	Owned     []string // other names of its contenders: Records are not served there
+	Checks    []string // keys of their targets, once for each use
 }
 
 // Zone returns the zone with the longest origin that contains name; nil for none. name is in lower case with a final dot.

@@ -26,21 +26,21 @@ func (s *View) zoneVerdict(a *endpoint.Admission) *api.Verdict {
 	z := s.Served[s.Table.Index[a.FQDN]]
 	v.Kept = z.Keep()
 	v.TotalRecords = int32(min(z.Names(), 1<<31-1))
-	var said *endpoint.Problem
+	var problem *endpoint.Problem
 	if a.Zone.Fault != "" {
-		said = said.And(&endpoint.Problem{Reason: endpoint.ReasonServedInPart, Message: a.Zone.Fault})
+		problem = problem.And(&endpoint.Problem{Reason: endpoint.ReasonServedInPart, Message: a.Zone.Fault})
 	}
 	if z.StandsIn() {
 		none := endpoint.Problemf(endpoint.ReasonNoNameservers,
 			"no NS Record, and no `nameserver` in the Corefile; using the placeholder %s: write one of them", endpoint.TrimDot(z.MName()))
-		v.Conditions = s.ready(v.FQDN, none.And(said))
+		v.Conditions = s.ready(v.FQDN, none.And(problem))
 		return v
 	}
 	if server := z.Unaddressed(); server != "" {
-		said = said.And(endpoint.Problemf(endpoint.ReasonLeadsNowhere,
+		problem = problem.And(endpoint.Problemf(endpoint.ReasonLeadsNowhere,
 			"name server %s has no address in the zone, so resolvers cannot use it: add an A or AAAA Record", endpoint.TrimDot(server)))
 	}
-	v.Conditions = served(v, said)
+	v.Conditions = served(v, problem)
 	return v
 }
 
@@ -58,16 +58,16 @@ func (s *View) recordVerdict(r *endpoint.Record, losses zone.LossFunc) *api.Verd
 	if z.Object != nil {
 		v.Parent = z.Object.Name
 	}
-	said := s.lossOf(z, r, losses)
-	if said.KeepsOut() {
-		v.Conditions = s.ready(v.FQDN, said)
+	problem := s.lossOf(z, r, losses)
+	if problem.KeepsOut() {
+		v.Conditions = s.ready(v.FQDN, problem)
 		return v
 	}
-	if said == nil {
-		said = r.Doubt()
+	if problem == nil {
+		problem = r.Doubt()
 	}
 	v.TotalRecords = 1
-	v.Conditions = served(v, said.And(z.Uncovered(r.Name)))
+	v.Conditions = served(v, problem.And(z.Uncovered(r.Name)))
 	return v
 }
 
@@ -87,13 +87,13 @@ func (s *View) ready(name string, p *endpoint.Problem) []api.Condition {
 }
 
 // served returns the conditions of a served object, with a problem to report, if any.
-func served(v *api.Verdict, said *endpoint.Problem) []api.Condition {
+func served(v *api.Verdict, problem *endpoint.Problem) []api.Condition {
 	c := api.Condition{Type: endpoint.ConditionReady, Status: api.ConditionTrue, Reason: endpoint.ReasonServed, Message: api.MessageServed}
 	if v.Parent != "" && v.ParentLabel() == "" {
 		c.Message += fmt.Sprintf("; the label kubi.zone/parent-zone is missing, as %s is longer than %d characters", v.Parent, api.MaxLabelValue)
 	}
-	if said != nil {
-		c.Reason, c.Message = said.Reason, api.Cut(c.Message+"; "+said.Message, endpoint.MaxMessage)
+	if problem != nil {
+		c.Reason, c.Message = problem.Reason, api.Cut(c.Message+"; "+problem.Message, endpoint.MaxMessage)
 	}
 	return []api.Condition{c}
 }

@@ -228,7 +228,7 @@ func (e *Edit) claimant(r *endpoint.Record) owner.Claimant {
 // since returns since when the owner of a name has it.
 func (e *Edit) since(name string, own *endpoint.Contender) int64 {
 	since := e.sinceOf(name, own.By, !own.Static)
-	if own.Vacant() && since == 0 {
+	if own.Reserved() && since == 0 {
 		return math.MaxInt64 // unknown, as the object is gone: what has a line of its own stays
 	}
 	return since

@@ -15,7 +15,7 @@
 //	cuts.go        what a zone holds of those below it: NS and glue   rule 6.6
 //	finish.go      an edit → the next version of the zone   rule 6.7
 //	serial.go      content → hash and serial   rule 6.7
-//	gate.go        the published version of a zone with a writer   rule 6.7
+//	publisher.go   the published version of a zone with a writer   rule 6.7
 //	journal.go     two versions → what differs   rule 7.5
 //	transfer.go    zone → what a secondary gets   rule 7.5
 //	search.go      name → its node, a wildcard, a cut or a DNAME; addresses that go with an answer   rule 7.1

@@ -14,12 +14,12 @@ import (
 // none: the same hash keeps its serial (rule 6.7).
 func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 	z := *e.Zone
-	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.told, &e.owned, &e.dnames, &e.deep, &e.bound, &e.refused, &e.foreign} {
+	for _, t := range [...]interface{ end() }{&e.delegations, &e.copied, &e.ownerTXTs, &e.owned, &e.dnames, &e.deep, &e.bound, &e.refused, &e.foreign} {
 		t.end()
 	}
 	z.Nodes, z.trees, z.sums = e.names.Map(), e.trees, e.sums
 	z.Glue = z.ownGlue()
-	z.made, z.gate = e.id, nil
+	z.made, z.publisher = e.id, nil
 	z.hash = z.content.plus(digestOf([]dns.RR{z.Zone.SOA(z.MName(), 0)}))
 	if before != nil && before.hash == z.hash {
 		z.made = before.made
@@ -35,11 +35,11 @@ func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 // count gives z, the edited zone, this server's own next serial, if it keeps serials by itself.
 func (e *Edit) count(z, before *Zone, p Past, now time.Time) {
 	last := p.Retired.Serial
-	if before != nil && before.gate != nil { // a writer kept them before
-		if before.gate.published == nil {
+	if before != nil && before.publisher != nil { // a writer kept them before
+		if before.publisher.published == nil {
 			last = before.serial
 		}
-		before = before.gate.published
+		before = before.publisher.published
 	}
 	switch {
 	case before == nil && last == 0:

@@ -9,17 +9,17 @@ import (
 
 // LossOf returns what keeps a Record at n from being served as written; nil for nothing. losses
 // looks up the problems of the Records at a name.
-func (z *Zone) LossOf(n *Node, r *endpoint.Record, losses LossFunc) (said *endpoint.Problem) {
+func (z *Zone) LossOf(n *Node, r *endpoint.Record, losses LossFunc) (problem *endpoint.Problem) {
 	if n.Lost > 0 || len(n.Records) > 1 {
-		said = losses(z, n.Name)[r]
+		problem = losses(z, n.Name)[r]
 	}
-	if said == nil {
-		said = z.HiderOf(r.Name, r.RR.Header().Rrtype)
+	if problem == nil {
+		problem = z.HiderOf(r.Name, r.RR.Header().Rrtype)
 	}
-	if said == nil && n.Cut && r.RR.Header().Rrtype == dns.TypeNS {
+	if problem == nil && n.Cut && r.RR.Header().Rrtype == dns.TypeNS {
 		return z.mismatch(n, r)
 	}
-	return said
+	return problem
 }
 
 // mismatch returns the problem that an NS Record at the origin of a zone served here names a server

@@ -55,9 +55,9 @@ func chunks(text string) (all []string) {
 // Tell puts sets, which name an owner, at name; nil removes them.
 func (e *Edit) Tell(name string, sets []RRset) {
 	if sets == nil {
-		e.told.edit().Delete(name)
+		e.ownerTXTs.edit().Delete(name)
 	} else {
-		e.told.edit().Set(name, sets)
+		e.ownerTXTs.edit().Set(name, sets)
 	}
 	e.renew(e.make(name))
 }

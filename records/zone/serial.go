@@ -207,8 +207,8 @@ func newest(a, b uint32) uint32 {
 // PendingSince returns since when SOA records and transfers have been behind the zone's answers because a writer has not kept the new
 // serial: since the first change, or their own last one. It is zero if they are not behind.
 func (z *Zone) PendingSince() time.Time {
-	if z.gate == nil {
+	if z.publisher == nil {
 		return time.Time{}
 	}
-	return z.gate.since
+	return z.publisher.since
 }

@@ -86,8 +86,8 @@ func (e *Edit) setsAt(n *Node) []RRset {
 		}
 	}
 	copies, _ := e.copied.Get(n.Name)
-	told, _ := e.told.Get(n.Name)
-	return merge(merge(sets, copies), told) // nobody else has TXT or a CNAME there: see endpoint.Zone
+	txts, _ := e.ownerTXTs.Get(n.Name)
+	return merge(merge(sets, copies), txts) // nobody else has TXT or a CNAME there: see endpoint.Zone
 }
 
 // SetsNow returns the RRsets of a node's Records, before Settle has made them.

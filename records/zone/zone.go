@@ -34,9 +34,9 @@ type Zone struct {
 	SOASet, Negative, Glue []dns.RR
 	// journal is how the zone became what it is.
 	journal journal
-	// gate has the published version if a writer keeps serials; nil if none does: then the zone
+	// publisher has the published version if a writer keeps serials; nil if none does: then the zone
 	// itself is published.
-	gate *gate
+	publisher *publisher
 }
 
 // trees are a zone's data beside its nodes.
@@ -45,8 +45,8 @@ type trees struct {
 	// is the same by owner name.
 	delegations edited[*delegation]
 	copied      edited[[]RRset]
-	// told names the owners of hosts, by owner name (rule 5.8).
-	told edited[[]RRset]
+	// ownerTXTs name the owners of hosts, by owner name (rule 5.8).
+	ownerTXTs edited[[]RRset]
 	// owned has the owners of names whose Records belong to other objects.
 	owned edited[Ownership]
 	// dnames are the owner names of DNAMEs.

@@ -71,13 +71,13 @@ func TestRuns(t *testing.T) {
 		server.ApplyIn(t, "shop", checkedPolicy) // fresh each time: no status was written
 		user := server.Namespace(t)              // a new name
 		bindTo(t, server, user, r.objects, nil)
-		gate := newRightsGate(t, server, user)
+		proxy := newRightsProxy(t, server, user)
 		if !strings.Contains(r.corefile, "write-back off") && !strings.Contains(r.corefile, " lease ") { // no namespace outside a pod
 			r.corefile = strings.Replace(r.corefile, "state ", "lease "+r.namespace+"/kuadrant-dns\n        state ", 1)
 		}
-		f := r.fit(t, gate.Kubeconfig)
+		f := r.fit(t, proxy.Kubeconfig)
 		t.Cleanup(func() { r.forgetLease(t, server) }) // a killed server leaves it behind
-		addr, printed := peertest.RunCoreDNS(t, binary, f.text, "KUBECONFIG="+gate.Kubeconfig, "HOSTNAME=a")
+		addr, printed := peertest.RunCoreDNS(t, binary, f.text, "KUBECONFIG="+proxy.Kubeconfig, "HOSTNAME=a")
 		boottest.WaitFor(t, "answer", func() bool { return boottest.AskFirst(addr, "a.example.com.") == "192.0.2.1" })
 		for plugin, path := range map[string]string{"health": "/health", "ready": "/ready", "prometheus": "/metrics"} {
 			boottest.WaitFor(t, path, func() bool { return status("http://"+f.at[plugin]+path, "") == http.StatusOK })
@@ -95,7 +95,7 @@ func TestRuns(t *testing.T) {
 			own := "kubernetes.default.svc." + names[1] + "."
 			boottest.WaitFor(t, "the cluster's own names", func() bool { return boottest.AskFirst(addr, own) == "10.0.0.1" })
 			// TestEveryRightIsUsed covers the rights of variants.
-			boottest.WaitFor(t, "rights on these to be used, each verb", func() bool { return len(gate.rights.unused(namesRights)) == 0 })
+			boottest.WaitFor(t, "rights on these to be used, each verb", func() bool { return len(proxy.rights.unused(namesRights)) == 0 })
 		}
 		if regexp.MustCompile(`(?m)^ +nsid$`).MatchString(f.text) {
 			m := boottest.Question("a.example.com.", dns.TypeA)

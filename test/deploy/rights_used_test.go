@@ -51,19 +51,19 @@ func (u *usedRights) unused(rights []string) []string {
 	return slices.DeleteFunc(eachVerb(rights), func(right string) bool { return u.used[right] })
 }
 
-// rightsGate is a gate to a server that records the rights in use.
-type rightsGate struct {
-	*boottest.APIGate
+// rightsProxy is a proxy to a server that records the rights in use.
+type rightsProxy struct {
+	*boottest.APIProxy
 	rights *usedRights
 }
 
-// newRightsGate returns a gate to a server that records the rights that a user uses.
-func newRightsGate(t *testing.T, server *kubetest.Server, user string) *rightsGate {
+// newRightsProxy returns a proxy to a server that records the rights that a user uses.
+func newRightsProxy(t *testing.T, server *kubetest.Server, user string) *rightsProxy {
 	t.Helper()
-	gate := &rightsGate{boottest.NewAPIGate(t, server), &usedRights{used: make(map[string]bool)}}
-	gate.Passed = gate.rights.note
-	boottest.WriteFile(t, gate.TokenFile, server.User(t, metav1.NamespaceDefault, user).BearerToken)
-	return gate
+	proxy := &rightsProxy{boottest.NewAPIProxy(t, server), &usedRights{used: make(map[string]bool)}}
+	proxy.Passed = proxy.rights.note
+	boottest.WriteFile(t, proxy.TokenFile, server.User(t, metav1.NamespaceDefault, user).BearerToken)
+	return proxy
 }
 
 // attributesOf returns the attributes by which RBAC decides: a short form of k8s.io/apiserver's
@@ -146,8 +146,8 @@ func TestEveryRightIsUsed(t *testing.T) {
 			}
 			ns := c.server.Namespace(t)
 			bindTo(t, c.server, ns, kustomize(t, filepath.Join("config", "rbac", c.variant)), nil)
-			gate := newRightsGate(t, c.server, ns)
-			config, options := gate.Kubeconfig, []string{c.options, "probe-allow 127.0.0.1", "nameserver ns1.example.com 192.0.2.53"}
+			proxy := newRightsProxy(t, c.server, ns)
+			config, options := proxy.Kubeconfig, []string{c.options, "probe-allow 127.0.0.1", "nameserver ns1.example.com 192.0.2.53"}
 			if c.server == further {
 				config, options = main.Kubeconfig, append(options, "cluster far "+config)
 			}
@@ -163,7 +163,7 @@ func TestEveryRightIsUsed(t *testing.T) {
 				}
 			})
 			boottest.WaitFor(t, "every right to be used", func() bool {
-				unused = slices.DeleteFunc(gate.rights.unused(variants[c.variant]), func(right string) bool { return (seldomUsed[right] != "") != c.seldom })
+				unused = slices.DeleteFunc(proxy.rights.unused(variants[c.variant]), func(right string) bool { return (seldomUsed[right] != "") != c.seldom })
 				return len(unused) == 0
 			})
 		})

@@ -96,7 +96,7 @@ func startTargets(t *testing.T, port, want string) io.Writer {
 	})
 	first := bufio.NewReader(out)
 	for want := range strings.Lines(other.Replace(want)) {
-		if got, err := first.ReadString('\n'); err != nil || doctest.Words(got) != doctest.Words(want) {
+		if got, err := first.ReadString('\n'); err != nil || doctest.Collapse(got) != doctest.Collapse(want) {
 			t.Fatalf("the targets print %q, %v, want %q", got, err, want)
 		}
 	}

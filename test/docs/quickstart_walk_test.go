@@ -209,7 +209,7 @@ func (w *walk) sees(word string) {
 // asShown returns an output in the form of those in texts: it replaces the cluster in the names of
 // members, which differs each time, with one word.
 func asShown(output string) string {
-	return regexp.MustCompile(`\b[0-9a-z]{6}(-[0-9a-z]{6}\.klb\.)`).ReplaceAllString(doctest.Words(output), "cluster$1")
+	return regexp.MustCompile(`\b[0-9a-z]{6}(-[0-9a-z]{6}\.klb\.)`).ReplaceAllString(doctest.Collapse(output), "cluster$1")
 }
 
 // shownAs returns an expression that matches an output as a text shows it, in which a line of three

@@ -116,9 +116,9 @@ func metadataNames(t *testing.T) (names []string) {
 // word finds labels, annotations and types that belong to this project or to Kubernetes.
 var word = regexp.MustCompile(`^(?:[a-z.-]*\.)?(?:kuadrant\.io|kubi\.zone|kubernetes\.io)/[A-Za-z][A-Za-z-]*$|^clusters\.kuadrant\.io/$`)
 
-// TestReferenceWords: the labels, annotations and types in docs/reference.md are the constants of
+// TestReferenceNames: the labels, annotations and types in docs/reference.md are the constants of
 // the code.
-func TestReferenceWords(t *testing.T) {
+func TestReferenceNames(t *testing.T) {
 	inCode := make(map[string]bool)
 	for _, dir := range []string{".", "api", "internal/source", "records", "records/endpoint", "records/owner", "records/pool", "records/status", "records/zone", "internal/controller", "health", "internal/state", "internal/inspect", "internal/console"} {
 		for _, text := range constants(t, dir) {
@@ -127,13 +127,13 @@ func TestReferenceWords(t *testing.T) {
 			}
 		}
 	}
-	for x := range api.NumWords {
+	for x := range api.NumTexts {
 		inCode[x.Annotation()] = true
 	}
 	if len(inCode) < 15 {
 		t.Fatalf("found %v", inCode)
 	}
-	for _, w := range page.Words {
+	for _, w := range page.Names {
 		if !inCode[w.Name] {
 			t.Errorf("tools/reference/page has %s: the code does not", w.Name)
 		}

@@ -135,7 +135,7 @@ func (r *counting) Checked(t *health.Target, _ health.Outcome, _ time.Duration) 
 // Published, Fails and Found implement engine.Listener.
 func (*counting) Published(_, _ *records.Snapshot, _ time.Duration) {}
 func (*counting) Fails(string, records.Failing)                     {}
-func (*counting) Found(_ *health.Target, _, _ health.Word)          {}
+func (*counting) Found(_ *health.Target, _, _ health.Value)         {}
 
 func (r *counting) checks(name string) int {
 	r.mu.Lock()

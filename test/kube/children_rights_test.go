@@ -30,8 +30,8 @@ func rightsWithout(resource string) []rbacv1.PolicyRule {
 // (docs/providers.md).
 func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
 	w := newFaultWorld(t, 3)
-	gate, _ := w.limited()
-	addr, stop := w.boot(gate.Kubeconfig)
+	proxy, _ := w.limited()
+	addr, stop := w.boot(proxy.Kubeconfig)
 	w.settles(addr)
 	stop()
 	uids := make(map[string]string)
@@ -40,8 +40,8 @@ func TestChildrenGoWhileGatewaysCannotBeListed(t *testing.T) {
 	}
 	owners := w.kept("owners")
 
-	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", "lesser", rightsWithout("gateways")...).BearerToken)
-	addr, stop = w.boot(gate.Kubeconfig)
+	boottest.WriteFile(t, proxy.TokenFile, w.server.User(t, "", "lesser", rightsWithout("gateways")...).BearerToken)
+	addr, stop = w.boot(proxy.Kubeconfig)
 	if m := boottest.Exchange(t, addr, "h0.example.com.", dns.TypeA); m.Rcode != dns.RcodeServerFailure {
 		t.Logf("h0: %v", m)
 	}
@@ -77,8 +77,8 @@ spec:
   rootHost: u.example.com
   endpoints: [{dnsName: u.example.com, recordType: A, recordTTL: 60, targets: [192.0.2.77]}]
 `)
-	gate, full := w.limited()
-	addr, stop := w.boot(gate.Kubeconfig)
+	proxy, full := w.limited()
+	addr, stop := w.boot(proxy.Kubeconfig)
 	boottest.Asks(t, addr, "u.example.com.", "192.0.2.77")
 	const owner = "u.example.com. local DNSRecord theirs/r "
 	boottest.WaitFor(t, "owner on record", func() bool { return strings.Contains(w.kept("owners"), owner) })
@@ -88,8 +88,8 @@ spec:
 	})
 	stop()
 
-	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", "lesser", rightsWithout("dnsrecords")...).BearerToken)
-	addr, stop = w.boot(gate.Kubeconfig)
+	boottest.WriteFile(t, proxy.TokenFile, w.server.User(t, "", "lesser", rightsWithout("dnsrecords")...).BearerToken)
+	addr, stop = w.boot(proxy.Kubeconfig)
 	w.put("later", "192.0.2.79")
 	boottest.Asks(t, addr, "later.example.com.", "192.0.2.79")
 	boottest.WaitFor(t, "owner of what came later", func() bool { return strings.Contains(w.kept("owners"), "later.example.com. ") })
@@ -99,8 +99,8 @@ spec:
 	}
 	stop()
 
-	boottest.WriteFile(t, gate.TokenFile, full)
-	addr, stop = w.boot(gate.Kubeconfig)
+	boottest.WriteFile(t, proxy.TokenFile, full)
+	addr, stop = w.boot(proxy.Kubeconfig)
 	defer stop()
 	boottest.Asks(t, addr, "later.example.com.", "192.0.2.79")
 	boottest.Asks(t, addr, "u.example.com.", "192.0.2.77")
@@ -114,8 +114,8 @@ func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
 	w.server.Apply(t, `{apiVersion: v1, kind: Secret, type: kuadrant.io/coredns, metadata: {namespace: ns, name: creds}, stringData: {ZONES: example.com}}
 ---
 `+strings.Replace(boottest.GatewayFile("s", "192.0.2.77"), "spec: {targetRef", "spec: {providerRefs: [{name: creds}], targetRef", 1))
-	gate, full := w.limited()
-	addr, stop := w.boot(gate.Kubeconfig)
+	proxy, full := w.limited()
+	addr, stop := w.boot(proxy.Kubeconfig)
 	boottest.Asks(t, addr, "s.example.com.", "192.0.2.77")
 	boottest.WaitFor(t, "DNSRecord", func() bool {
 		return w.says("kuadrant.io/v1alpha1", "DNSRecord", "s-a") == "Ready=True/ProviderSuccess"
@@ -132,16 +132,16 @@ func TestSecretIsForgottenWhileGatewaysCannotBeListed(t *testing.T) {
 	boottest.Asks(t, addr, "s.example.com.", "192.0.2.77")
 	stop()
 
-	boottest.WriteFile(t, gate.TokenFile, w.server.User(t, "", "lesser", rightsWithout("gateways")...).BearerToken)
-	_, stop = w.boot(gate.Kubeconfig)
+	boottest.WriteFile(t, proxy.TokenFile, w.server.User(t, "", "lesser", rightsWithout("gateways")...).BearerToken)
+	_, stop = w.boot(proxy.Kubeconfig)
 	boottest.WaitFor(t, "status of a policy, for it writes", func() bool {
 		return w.says("kuadrant.io/v1", "DNSPolicy", "s") != "Accepted=True/Accepted Enforced=True/Enforced"
 	})
 	boottest.WaitFor(t, "rest", func() bool { return boottest.Metrics(t)["write_backlog{local}"] == 0 })
 	stop()
 
-	boottest.WriteFile(t, gate.TokenFile, full)
-	addr, stop = w.boot(gate.Kubeconfig)
+	boottest.WriteFile(t, proxy.TokenFile, full)
+	addr, stop = w.boot(proxy.Kubeconfig)
 	defer stop()
 	boottest.Asks(t, addr, "h0.example.com.", "192.0.2.1")
 	if got := boottest.AllA(boottest.Exchange(t, addr, "s.example.com.", dns.TypeA)); got != "192.0.2.77" {

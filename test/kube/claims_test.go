@@ -36,7 +36,7 @@ func addressRecord(namespace, name, at, address string) string {
 func TestRaceForNewName(t *testing.T) {
 	w := newFaultWorld(t, 0)
 	w.server.InstallCRDs(t, kubetest.ExternalDNS)
-	gate, _ := w.limited()
+	proxy, _ := w.limited()
 	w.grantOnly(append(rightsWithout("configmaps"), rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list", "watch"}}))
 	var waiting []string
 	for i := range 400 {
@@ -44,10 +44,10 @@ func TestRaceForNewName(t *testing.T) {
 	}
 	w.server.ApplyIn(t, "evil", endpointsOf("evil", "e", "192.0.2.66", "elsewhere.example.com")+addressRecord("evil", "r", "elsewhere", "192.0.2.66"))
 	nextSecond(t, w.server.Apply(t, endpointsOf("crowd", "e", "192.0.2.1", waiting...))[0])
-	addr, stop := w.boot(gate.Kubeconfig)
+	addr, stop := w.boot(proxy.Kubeconfig)
 	defer stop()
 	boottest.Asks(t, addr, "w399.example.com.", "192.0.2.1")
-	boottest.WaitFor(t, "a line that cannot be written", func() bool { return len(gate.Written("/configmaps 403")) > 0 })
+	boottest.WaitFor(t, "a line that cannot be written", func() bool { return len(proxy.Written("/configmaps 403")) > 0 })
 
 	for _, victim := range []string{
 		endpointsOf("shop", "e", "192.0.2.10", "name.example.com"), addressRecord("shop", "r", "name", "192.0.2.10"),

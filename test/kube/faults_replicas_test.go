@@ -8,17 +8,17 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/boottest"
 )
 
-// faultProcess is the plugin in a separate process, with its own gate to the API server.
+// faultProcess is the plugin in a separate process, with its own proxy to the API server.
 type faultProcess struct {
 	*process
-	gate *boottest.APIGate
+	proxy *boottest.APIProxy
 }
 
 // start runs a faultProcess until the test ends.
 func (w *faultWorld) start(binary string) *faultProcess {
 	w.t.Helper()
-	p := &faultProcess{newProcess(w.t), boottest.NewAPIGate(w.t, w.server)}
-	body := fmt.Sprintf("kuadrant {\nkubeconfig %s\nzone-namespaces ns\n%s\n%s\n}", p.gate.Kubeconfig, w.guard, faultLease)
+	p := &faultProcess{newProcess(w.t), boottest.NewAPIProxy(w.t, w.server)}
+	body := fmt.Sprintf("kuadrant {\nkubeconfig %s\nzone-namespaces ns\n%s\n%s\n}", p.proxy.Kubeconfig, w.guard, faultLease)
 	p.process.start(w.t, binary, "example.com", body)
 	p.expects(w.t, "h0.example.com.", w.hosts["h0"])
 	return p
@@ -40,7 +40,7 @@ func TestFaultReplicaPaused(t *testing.T) {
 	one := w.start(binary)
 	w.settles(one.addr)
 	two := w.start(binary)
-	if all := two.gate.Written(""); len(all) > 0 {
+	if all := two.proxy.Written(""); len(all) > 0 {
 		t.Errorf("both write: %q", all)
 	}
 	load := w.load(two.addr, map[string][]string{"h0": {"192.0.2.11", "192.0.2.21"}, "h1": {"NXDOMAIN"}})
@@ -52,10 +52,10 @@ func TestFaultReplicaPaused(t *testing.T) {
 	w.put("h0", "192.0.2.11")
 	w.drop("h1")
 	w.settles(two.addr)
-	if len(two.gate.Written("")) == 0 {
+	if len(two.proxy.Written("")) == 0 {
 		t.Error("the other process has written nothing")
 	}
-	until := len(one.gate.Written(""))
+	until := len(one.proxy.Written(""))
 	standing := w.versions()
 	one.signal(t, syscall.SIGCONT)
 	boottest.Asks(t, one.addr, "h0.example.com.", "192.0.2.11")
@@ -68,15 +68,15 @@ func TestFaultReplicaPaused(t *testing.T) {
 	w.put("h0", "192.0.2.21")
 	w.settles(two.addr)
 	w.settles(one.addr)
-	if all := one.gate.Written(""); len(all) > until {
+	if all := one.proxy.Written(""); len(all) > until {
 		t.Errorf("written by the process that was paused: %q", all[until:])
 	}
 	load.check(t)
 	two.end(syscall.SIGTERM)
-	by := len(two.gate.Written(""))
+	by := len(two.proxy.Written(""))
 	w.put("back", "192.0.2.200")
 	w.settles(one.addr)
-	if len(one.gate.Written("/back")) == 0 || len(two.gate.Written("")) != by {
+	if len(one.proxy.Written("/back")) == 0 || len(two.proxy.Written("")) != by {
 		t.Error("the first process has not taken over again")
 	}
 	onOne.check(t)

@@ -76,7 +76,7 @@ func said(log *boottest.Journal, text string) (n int) {
 // Everything that does not need the right continues, and the rest follows when it is granted again.
 func TestFaultVerbTaken(t *testing.T) {
 	w := newFaultWorld(t, 2)
-	gate, _ := w.limited()
+	proxy, _ := w.limited()
 	log := boottest.Listen(t)
 	check := func(denied string, times int) {
 		t.Helper()
@@ -85,7 +85,7 @@ func TestFaultVerbTaken(t *testing.T) {
 		}
 	}
 
-	w.survives(gate, map[string][]string{"h0": {"192.0.2.11", "192.0.2.12"}, "h1": {"NXDOMAIN"}}, func(addr string) {
+	w.survives(proxy, map[string][]string{"h0": {"192.0.2.11", "192.0.2.12"}, "h1": {"NXDOMAIN"}}, func(addr string) {
 		w.grant("dnspolicies/status", "patch")
 		w.put("p0", "192.0.2.100")
 		w.put("p1", "192.0.2.101")
@@ -95,7 +95,7 @@ func TestFaultVerbTaken(t *testing.T) {
 			boottest.WaitFor(t, "DNSRecord, which needs no such right", func() bool {
 				return w.says("kuadrant.io/v1alpha1", "DNSRecord", host+"-a") == "Ready=True/ProviderSuccess"
 			})
-			boottest.WaitFor(t, "attempt for "+host, func() bool { return len(gate.Written("dnspolicies/"+host+"/status 403")) > 1 })
+			boottest.WaitFor(t, "attempt for "+host, func() bool { return len(proxy.Written("dnspolicies/"+host+"/status 403")) > 1 })
 		}
 		check(noStatus, 1)
 		w.grant("", "")
@@ -110,14 +110,14 @@ func TestFaultVerbTaken(t *testing.T) {
 			boottest.WaitFor(t, "status, which needs no such right", func() bool {
 				return w.says("kuadrant.io/v1", "DNSPolicy", host) == "Accepted=True/Accepted Enforced=True/Enforced"
 			})
-			boottest.WaitFor(t, "attempt for "+host, func() bool { return len(gate.Written("dnsrecords/"+host+"-a 403")) > 1 })
+			boottest.WaitFor(t, "attempt for "+host, func() bool { return len(proxy.Written("dnsrecords/"+host+"-a 403")) > 1 })
 		}
 		check(noRecord, 1)
 		w.grant("", "")
 		w.settles(addr)
 
 		w.grant("dnspolicies", "list")
-		gate.Cut()
+		proxy.Cut()
 		const noList = "not allowed to read dnspolicies.kuadrant.io"
 		boottest.WaitFor(t, "word of what cannot be read", func() bool { return said(log, noList) > 0 })
 		w.put("h0", "192.0.2.11")
@@ -139,9 +139,9 @@ func TestFaultVerbTaken(t *testing.T) {
 // stay. With a new token in the file, everything continues.
 func TestFaultTokenRevoked(t *testing.T) {
 	w := newFaultWorld(t, 2)
-	gate, _ := w.limited()
+	proxy, _ := w.limited()
 	log := boottest.Listen(t)
-	w.survives(gate, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}}, func(addr string) {
+	w.survives(proxy, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}}, func(addr string) {
 		account := boottest.Ref("v1", "ServiceAccount", "default")
 		account.SetName(faultUser)
 		accounts := w.server.Resource(t, account)
@@ -152,7 +152,7 @@ func TestFaultTokenRevoked(t *testing.T) {
 		w.put("new", "192.0.2.100")
 		w.drop("h1")
 		boottest.WaitFor(t, "word of whoever writes", func() bool { return said(log, "lease default/faults: Unauthorized") > 0 })
-		gate.Cut() // the API server checks the token of a watch when it begins
+		proxy.Cut() // the API server checks the token of a watch when it begins
 		boottest.WaitFor(t, "word of whoever reads", func() bool { return said(log, "refuses the credentials") > 0 })
 		if asked := boottest.Exchange(t, addr, "h0.example.com.", 1); len(asked.Answer) == 0 {
 			t.Errorf("answered with %v", asked)
@@ -160,7 +160,7 @@ func TestFaultTokenRevoked(t *testing.T) {
 		if _, err := accounts.Create(t.Context(), account, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		boottest.WriteFile(t, gate.TokenFile, tokenOf(t, w.server, account))
+		boottest.WriteFile(t, proxy.TokenFile, tokenOf(t, w.server, account))
 		w.settles(addr)
 		for _, once := range []string{"lease default/faults: Unauthorized", "refuses the credentials"} {
 			if n := said(log, once); n != 1 {

@@ -36,25 +36,25 @@ func TestFaultAPIServerKilled(t *testing.T) {
 	})
 }
 
-// TestFaultWatchesExpire: while the gate to the API server is shut, objects change, and the API
+// TestFaultWatchesExpire: while the proxy to the API server is shut, objects change, and the API
 // server is restarted: it no longer knows the versions from which watches resume, and says so
 // (410). All is listed again; nothing is lost, and nothing is written twice.
 func TestFaultWatchesExpire(t *testing.T) {
 	w := newFaultWorld(t, 4)
-	gate := boottest.NewAPIGate(t, w.server)
-	w.survives(gate, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}}, func(addr string) {
-		gate.Set(true)
+	proxy := boottest.NewAPIProxy(t, w.server)
+	w.survives(proxy, map[string][]string{"h0": {"192.0.2.11"}, "h1": {"NXDOMAIN"}}, func(addr string) {
+		proxy.Set(true)
 		w.put("h0", "192.0.2.11")
 		w.put("new", "192.0.2.100")
 		w.drop("h1")
 		w.server.Restart(t)
-		written := len(gate.Written(""))
-		gate.Set(false)
+		written := len(proxy.Written(""))
+		proxy.Set(false)
 		w.settles(addr)
-		if gate.Told410() == 0 {
+		if proxy.Expired410() == 0 {
 			t.Error("no watch was told that it has expired")
 		}
-		for _, write := range gate.Written("")[written:] {
+		for _, write := range proxy.Written("")[written:] {
 			if strings.Contains(write, "/h2") || strings.Contains(write, "/h3") {
 				t.Errorf("written again: %s", write)
 			}

@@ -74,14 +74,14 @@ func (w *faultWorld) boot(kubeconfig string, more ...string) (addr string, stop 
 	return boottest.StartKube(w.t, kubeconfig, "example.com", append(more, "zone-namespaces ns", w.guard, faultLease)...)
 }
 
-// survives runs the plugin, through the gate if there is one, and queries it for all hosts while
+// survives runs the plugin, through the proxy if there is one, and queries it for all hosts while
 // fails runs. In the end everything is written, a new plugin finds nothing more to write, and no
 // goroutine is left. may has further valid answers, by host.
-func (w *faultWorld) survives(gate *boottest.APIGate, may map[string][]string, fails func(addr string)) {
+func (w *faultWorld) survives(proxy *boottest.APIProxy, may map[string][]string, fails func(addr string)) {
 	w.t.Helper()
 	kubeconfig := w.server.Kubeconfig
-	if gate != nil {
-		kubeconfig = gate.Kubeconfig
+	if proxy != nil {
+		kubeconfig = proxy.Kubeconfig
 	}
 	before := w.goroutines()
 	addr, stop := w.boot(kubeconfig)
@@ -94,13 +94,13 @@ func (w *faultWorld) survives(gate *boottest.APIGate, may map[string][]string, f
 	w.looksFresh()
 }
 
-// limited returns a gate with a token of the account faultUser, which has the rights that the
+// limited returns a proxy with a token of the account faultUser, which has the rights that the
 // plugin needs, and that token.
-func (w *faultWorld) limited() (gate *boottest.APIGate, token string) {
+func (w *faultWorld) limited() (proxy *boottest.APIProxy, token string) {
 	w.t.Helper()
-	gate, token = boottest.NewAPIGate(w.t, w.server), w.server.User(w.t, "", faultUser, faultRights()...).BearerToken
-	boottest.WriteFile(w.t, gate.TokenFile, token)
-	return gate, token
+	proxy, token = boottest.NewAPIProxy(w.t, w.server), w.server.User(w.t, "", faultUser, faultRights()...).BearerToken
+	boottest.WriteFile(w.t, proxy.TokenFile, token)
+	return proxy, token
 }
 
 // fault returns what is wrong with a host at the API server; "" for nothing.

@@ -18,8 +18,8 @@ metadata: {namespace: ns, name: top}
 spec: {domainName: example.com., delegations: [{namespaces: [ns], zones: ["*"], records: [{pattern: "*"}]}]}
 ---
 `+strings.ReplaceAll(boottest.GatewayFile("evil", "192.0.2.66"), "namespace: ns", "namespace: evil"))
-	gate, _ := w.limited()
-	addr, stop := w.boot(gate.Kubeconfig)
+	proxy, _ := w.limited()
+	addr, stop := w.boot(proxy.Kubeconfig)
 	boottest.Asks(t, addr, "h0.example.com.", "192.0.2.1")
 	boottest.Asks(t, addr, "evil.example.com.", "NXDOMAIN")
 	boottest.WaitFor(t, "the zone and its host on record", func() bool {
@@ -28,7 +28,7 @@ spec: {domainName: example.com., delegations: [{namespaces: [ns], zones: ["*"], 
 	stop()
 
 	w.grantOnly(rightsWithout("zones"))
-	addr, stop = w.boot(gate.Kubeconfig)
+	addr, stop = w.boot(proxy.Kubeconfig)
 	defer stop()
 	w.put("later", "192.0.2.79")
 	boottest.WaitFor(t, "word that what comes later is not known to be allowed", func() bool {

@@ -71,7 +71,7 @@ type upgrade struct {
 	old, new string // binaries
 	a, b     *process
 	body     string   // of the Corefile, for both versions
-	keeper   *process // runs the version that keeps serials; nil for none
+	writing  *process // runs the version that keeps serials; nil for none
 	version  int
 	ledger   *ledger
 }
@@ -108,8 +108,8 @@ func (u *upgrade) change(t *testing.T, times int) {
 		if u.a.cmd != nil && u.b.cmd != nil {
 			u.knows(t, u.a, u.b)
 		}
-		if u.keeper != nil {
-			u.written(t, u.keeper)
+		if u.writing != nil {
+			u.written(t, u.writing)
 		}
 	}
 }
@@ -198,15 +198,15 @@ func TestUpgrade(t *testing.T) {
 	u.change(t, 3)
 	u.tell(t, "example.net.")
 	u.replace(t, u.a, u.new)
-	u.keeper = u.a
+	u.writing = u.a
 	u.change(t, 2)
 	u.replace(t, u.b, u.new)
 	u.change(t, 2)
 	u.written(t, u.b)
-	u.keeper = u.b
+	u.writing = u.b
 	u.replace(t, u.a, u.old, "example.com.", "example.net.")
 	u.change(t, 2)
-	u.keeper = nil
+	u.writing = nil
 	u.replace(t, u.b, u.old, "example.com.", "example.net.")
 	u.change(t, 2)
 	queries.check(t)

@@ -20,13 +20,13 @@ const (
 	// server takes in one ConfigMap.
 	maxVolume  = 256 << 10
 	mostVolume = 900 << 10
-	// maxVolumes bounds the ConfigMaps of one shelf: half a million names.
-	maxVolumes = 400
+	// maxShards bounds the ConfigMaps of one set: half a million names.
+	maxShards = 400
 )
 
-// shelf keeps values of one sort, by name, in as many ConfigMaps as they need. Its registry's mu
+// sharded keeps values of one sort, by name, in as many ConfigMaps as they need. Its registry's mu
 // guards it.
-type shelf[T comparable] struct {
+type sharded[T comparable] struct {
 	field  string // of the ConfigMaps' data
 	prefix string // of their names; a hyphen and a number follow
 	bare   bool   // the first one has no number
@@ -36,28 +36,28 @@ type shelf[T comparable] struct {
 	// only if that may go. nil if it always may.
 	same func(a, b T) bool
 
-	volumes map[string]*volume[T] // by the ConfigMap's name
-	values  tree.Map[T]           // of all: for one name in two ConfigMaps, the first one's
+	shards map[string]*shard[T] // by the ConfigMap's name
+	values tree.Map[T]          // of all: for one name in two ConfigMaps, the first one's
 }
 
-// volume is one ConfigMap.
-type volume[T comparable] struct {
+// shard is one ConfigMap.
+type shard[T comparable] struct {
 	uid, version string
 	values       map[string]T
 	size         int
 }
 
-// copied returns a copy of the shelf, for planning.
-func (s *shelf[T]) copied() *shelf[T] {
+// copied returns a copy of the set of ConfigMaps, for planning.
+func (s *sharded[T]) copied() *sharded[T] {
 	next := *s
-	next.volumes = maps.Clone(s.volumes)
+	next.shards = maps.Clone(s.shards)
 	return &next
 }
 
 // parse reads the lines of one ConfigMap, and returns the fault of the first unreadable one; "" for
 // none.
-func (s *shelf[T]) parse(text string) (v *volume[T], fault string) {
-	v = &volume[T]{values: make(map[string]T), size: len(text)}
+func (s *sharded[T]) parse(text string) (v *shard[T], fault string) {
+	v = &shard[T]{values: make(map[string]T), size: len(text)}
 	n := 0
 	for line := range strings.Lines(text) {
 		if n++; strings.TrimSpace(line) == "" {
@@ -78,7 +78,7 @@ func (s *shelf[T]) parse(text string) (v *volume[T], fault string) {
 }
 
 // text returns the lines of one ConfigMap.
-func (s *shelf[T]) text(values map[string]T) string {
+func (s *sharded[T]) text(values map[string]T) string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		b.WriteString(s.write(key, values[key]) + "\n")
@@ -87,8 +87,8 @@ func (s *shelf[T]) text(values map[string]T) string {
 }
 
 // take is put for a ConfigMap, unless a newer one is known; fault is its unreadable line's.
-func (s *shelf[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fault string) {
-	if old := s.volumes[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
+func (s *sharded[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fault string) {
+	if old := s.shards[m.Name]; !listed && old != nil && old.uid == string(m.UID) && rewatch.Older(m.ResourceVersion, old.version) {
 		return nil, ""
 	}
 	v, fault := s.parse(m.Data[s.field])
@@ -98,9 +98,9 @@ func (s *shelf[T]) take(m *corev1.ConfigMap, listed bool) (changed []string, fau
 
 // put takes in a ConfigMap, nil if it is gone, and returns the names whose kept values have
 // changed.
-func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
+func (s *sharded[T]) put(name string, v *shard[T]) (changed []string) {
 	concerned := make(map[string]struct{})
-	for _, o := range []*volume[T]{s.volumes[name], v} {
+	for _, o := range []*shard[T]{s.shards[name], v} {
 		if o != nil {
 			for key := range o.values {
 				concerned[key] = struct{}{}
@@ -108,9 +108,9 @@ func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
 		}
 	}
 	if v == nil {
-		delete(s.volumes, name)
+		delete(s.shards, name)
 	} else {
-		s.volumes[name] = v
+		s.shards[name] = v
 	}
 	edit, names := s.values.Edit(), s.names()
 	for key := range concerned {
@@ -132,9 +132,9 @@ func (s *shelf[T]) put(name string, v *volume[T]) (changed []string) {
 }
 
 // find returns the kept value of a name, from the first ConfigMap that has it.
-func (s *shelf[T]) find(names []string, key string) (value T, ok bool) {
+func (s *sharded[T]) find(names []string, key string) (value T, ok bool) {
 	for _, name := range names {
-		if value, ok = s.volumes[name].values[key]; ok {
+		if value, ok = s.shards[name].values[key]; ok {
 			return value, true
 		}
 	}
@@ -142,8 +142,8 @@ func (s *shelf[T]) find(names []string, key string) (value T, ok bool) {
 }
 
 // names returns the names of the ConfigMaps in order of their numbers.
-func (s *shelf[T]) names() []string {
-	all := slices.Collect(maps.Keys(s.volumes))
+func (s *sharded[T]) names() []string {
+	all := slices.Collect(maps.Keys(s.shards))
 	slices.SortFunc(all, func(a, b string) int {
 		x, _ := s.number(a)
 		y, _ := s.number(b)
@@ -180,13 +180,13 @@ func inTurns(keys []string, wanted map[string]api.Owner, contested func(key stri
 // draft is a ConfigMap as it should be.
 type draft[T comparable] struct {
 	name   string
-	old    *volume[T] // nil for a new one
+	old    *shard[T] // nil for a new one
 	values map[string]T
 }
 
 // plan returns the ConfigMaps to write so that they hold the wanted values, and how many names find
 // no room. sort sorts the names that have no value yet: the first ones find room first. drop reports whether an unwanted value may go.
-func (s *shelf[T]) plan(wanted map[string]T, sort func(missing []string), drop func(key string, value T) bool) (drafts []draft[T], left int) {
+func (s *sharded[T]) plan(wanted map[string]T, sort func(missing []string), drop func(key string, value T) bool) (drafts []draft[T], left int) {
 	p := &plan[T]{
 		s: s, wanted: wanted, names: s.names(), sizes: make(map[string]int),
 		edits: make(map[string]*draft[T]), have: make(map[string]struct{}, len(wanted)),
@@ -201,9 +201,9 @@ func (s *shelf[T]) plan(wanted map[string]T, sort func(missing []string), drop f
 	return drafts, left
 }
 
-// plan is a new layout of a shelf's ConfigMaps.
+// plan is a new layout of the ConfigMaps of a set.
 type plan[T comparable] struct {
-	s      *shelf[T]
+	s      *sharded[T]
 	wanted map[string]T
 	names  []string // of ConfigMaps; new ones come last
 	sizes  map[string]int
@@ -216,7 +216,7 @@ func (p *plan[T]) edit(name string) *draft[T] {
 	if d := p.edits[name]; d != nil {
 		return d
 	}
-	d := &draft[T]{name: name, old: p.s.volumes[name], values: make(map[string]T)}
+	d := &draft[T]{name: name, old: p.s.shards[name], values: make(map[string]T)}
 	if d.old != nil {
 		maps.Copy(d.values, d.old.values)
 	}
@@ -228,8 +228,8 @@ func (p *plan[T]) edit(name string) *draft[T] {
 func (p *plan[T]) keep(drop func(key string, value T) bool) {
 	s := p.s
 	for _, name := range p.names {
-		p.sizes[name] = s.volumes[name].size
-		for key, value := range s.volumes[name].values {
+		p.sizes[name] = s.shards[name].size
+		for key, value := range s.shards[name].values {
 			want, ok := p.wanted[key]
 			_, twice := p.have[key]
 			same := s.same == nil || s.same(value, want)
@@ -274,7 +274,7 @@ func (p *plan[T]) add(sort func(missing []string)) (left int) {
 			at++
 		}
 		if at == len(p.names) {
-			if at == maxVolumes {
+			if at == maxShards {
 				left++
 				continue
 			}
@@ -288,15 +288,15 @@ func (p *plan[T]) add(sort func(missing []string)) (left int) {
 }
 
 // name returns the name of the n-th ConfigMap.
-func (s *shelf[T]) name(n int) string {
+func (s *sharded[T]) name(n int) string {
 	if n == 0 && s.bare {
 		return s.prefix
 	}
 	return s.prefix + "-" + strconv.Itoa(n)
 }
 
-// number returns the number of a ConfigMap; ok is false if it is another shelf's.
-func (s *shelf[T]) number(name string) (n int, ok bool) {
+// number returns the number of a ConfigMap; ok is false if it is another set's.
+func (s *sharded[T]) number(name string) (n int, ok bool) {
 	if s.bare && name == s.prefix {
 		return 0, true
 	}

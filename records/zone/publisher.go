@@ -9,9 +9,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
-// gate separates a zone's newest version from the published one, which SOA records and transfers
+// publisher separates a zone's newest version from the published one, which SOA records and transfers
 // show, if a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
-type gate struct {
+type publisher struct {
 	// published is the published version; nil if none has been kept. It holds what transfers need,
 	// and its journal has the steps between published versions.
 	published *Zone
@@ -82,8 +82,8 @@ type Past struct {
 
 // last is the zone's newest known publication anywhere; zero for none.
 func (z *Zone) last() Numbered {
-	if z.gate != nil {
-		return z.gate.seen
+	if z.publisher != nil {
+		return z.publisher.seen
 	}
 	return Numbered{z.serial, z.hash}
 }
@@ -96,10 +96,10 @@ func (z *Zone) bare() *Zone {
 	}
 }
 
-// pass puts z, the edited zone, behind its gate, and gives it the published serial. before is the
+// pass puts z, the edited zone, behind its publisher, and gives it the published serial. before is the
 // version before it, nil for none.
 func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
-	g := e.openGate(z, before)
+	g := e.nextPublisher(z, before)
 	if before == nil {
 		g.seen = p.Retired
 	}
@@ -118,23 +118,23 @@ func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 	case g.since.IsZero() || g.published != was:
 		g.since = now
 	}
-	z.gate = &g
+	z.publisher = &g
 	z.display(g.interim(before, now))
 	g.proposed = g.proposal(z, before, now)
 }
 
-// openGate returns before's gate, updated for z as the newest version.
-func (e *Edit) openGate(z, before *Zone) gate {
+// nextPublisher returns before's publisher, updated for z as the newest version.
+func (e *Edit) nextPublisher(z, before *Zone) publisher {
 	switch {
 	case before == nil:
-		return gate{}
-	case before.gate == nil:
+		return publisher{}
+	case before.publisher == nil:
 		before = &Zone{
 			Zone: before.Zone, Nodes: before.Nodes, trees: trees{dnames: before.dnames}, hash: before.hash, made: before.made,
-			gate: &gate{published: before.bare(), seen: before.last()},
+			publisher: &publisher{published: before.bare(), seen: before.last()},
 		}
 	}
-	g := *before.gate
+	g := *before.publisher
 	anew := before.Nodes != e.Zone.Nodes
 	if before.hash != z.hash {
 		g.push(before, e.replaced(before, anew))
@@ -160,7 +160,7 @@ func (e *Edit) replaced(before *Zone, anew bool) int {
 }
 
 // push adds a replaced version, unless it is the published one, which is kept anyway.
-func (g *gate) push(before *Zone, cost int) {
+func (g *publisher) push(before *Zone, cost int) {
 	if g.published != nil && g.published.hash == before.hash && len(g.recent) == 0 {
 		return
 	}
@@ -184,7 +184,7 @@ func (g *gate) push(before *Zone, cost int) {
 }
 
 // note adds names that changed in a generation of the snapshot.
-func (g *gate) note(names []string, generation uint32) {
+func (g *publisher) note(names []string, generation uint32) {
 	if len(names) > maxJournalRecords {
 		g.changed, g.blind = tree.Map[uint32]{}, generation
 		return
@@ -200,7 +200,7 @@ func (g *gate) note(names []string, generation uint32) {
 
 // look publishes the version with the kept content, if there is one and its serial is higher than
 // the published one. z is the newest version, made by the edit id.
-func (g *gate) look(z *Zone, id uint32) {
+func (g *publisher) look(z *Zone, id uint32) {
 	hash, ok := parseHash(g.kept.Hash)
 	n := Numbered{g.kept.Serial, hash}
 	g.see(n)
@@ -230,14 +230,14 @@ func (g *gate) look(z *Zone, id uint32) {
 }
 
 // see notes what is published or kept somewhere.
-func (g *gate) see(n Numbered) {
+func (g *publisher) see(n Numbered) {
 	if g.seen.Serial == 0 || newer(n.Serial, g.seen.Serial) {
 		g.seen = n
 	}
 }
 
 // publish makes v the published version.
-func (g *gate) publish(v *Zone, serial uint32) {
+func (g *publisher) publish(v *Zone, serial uint32) {
 	next := v.bare()
 	next.number(serial)
 	// The same content with another serial: others published in between.
@@ -249,7 +249,7 @@ func (g *gate) publish(v *Zone, serial uint32) {
 
 // delta returns what next changes from the published version; nil if that is too much for a
 // journal.
-func (g *gate) delta(next *Zone) *Delta {
+func (g *publisher) delta(next *Zone) *Delta {
 	if g.blind != 0 {
 		return deltaOf(g.published, next, nil)
 	}
@@ -262,7 +262,7 @@ func (g *gate) delta(next *Zone) *Delta {
 
 // forget drops the names whose last change was in the generation made, which is now published, or
 // before.
-func (g *gate) forget(made uint32) {
+func (g *publisher) forget(made uint32) {
 	edit := g.changed.Edit()
 	for name, generation := range g.changed.All() {
 		if !newer(generation, made) {
@@ -277,9 +277,9 @@ func (g *gate) forget(made uint32) {
 
 // interim returns the serial for SOA records while nothing may be transferred: the newest one
 // known, whether or not its content is known here, else a first one.
-func (g *gate) interim(before *Zone, now time.Time) uint32 {
+func (g *publisher) interim(before *Zone, now time.Time) uint32 {
 	serial := g.seen.Serial
-	if before != nil && before.gate != nil && before.gate.published == nil {
+	if before != nil && before.publisher != nil && before.publisher.published == nil {
 		serial = newest(before.serial, serial)
 	}
 	if serial == 0 {
@@ -291,7 +291,7 @@ func (g *gate) interim(before *Zone, now time.Time) uint32 {
 // display gives the zone the published version's SOA record, with the serial interim if there is
 // none.
 func (z *Zone) display(interim uint32) {
-	if p := z.gate.published; p != nil {
+	if p := z.publisher.published; p != nil {
 		z.serial, z.SOASet, z.Negative, z.journal = p.serial, p.SOASet, p.Negative, journal{}
 		return
 	}
@@ -300,15 +300,15 @@ func (z *Zone) display(interim uint32) {
 
 // proposal returns the serial with which the newest version should be kept. Without news it is
 // before's, whatever the time.
-func (g *gate) proposal(z, before *Zone, now time.Time) uint32 {
+func (g *publisher) proposal(z, before *Zone, now time.Time) uint32 {
 	hash, _ := parseHash(g.kept.Hash)
 	if g.published != nil && g.published.hash == z.hash && g.published.serial == g.seen.Serial &&
 		(g.kept.Serial != g.seen.Serial || hash == z.hash) {
 		return g.published.serial
 	}
 	var proposed uint32
-	if before != nil && before.gate != nil {
-		proposed = before.gate.proposed
+	if before != nil && before.publisher != nil {
+		proposed = before.publisher.proposed
 	}
 	switch known := g.seen.Serial; {
 	case known == 0:
@@ -337,10 +337,10 @@ func parseHash(text string) (hash digest, ok bool) {
 // zone itself if no writer keeps serials, else the newest version kept; nil if none is (rule 6.7).
 // Only its origin, SOA, serial, Since and Transfer may be used.
 func (z *Zone) PublishedVersion() *Zone {
-	if z.gate == nil {
+	if z.publisher == nil {
 		return z
 	}
-	return z.gate.published
+	return z.publisher.published
 }
 
 // Proposal is what the writer should keep of a zone. It must write Kept only while After is what is
@@ -358,7 +358,7 @@ type Proposal struct {
 // Proposed returns what the writer should keep of the zone; ok is false if no writer keeps serials,
 // or the zone may lack names. Kept equals After if there is nothing to write.
 func (z *Zone) Proposed() (p Proposal, ok bool) {
-	g := z.gate
+	g := z.publisher
 	if g == nil || g.withheld {
 		return Proposal{}, false
 	}
@@ -380,8 +380,8 @@ func (e *Edit) changedNames() []string {
 func (z *Zone) Published() api.Kept {
 	last := z.last()
 	kept := api.Kept{Hash: last.hash.String(), Serial: last.Serial}
-	if z.gate != nil {
-		return z.gate.kept.Newer(kept)
+	if z.publisher != nil {
+		return z.publisher.kept.Newer(kept)
 	}
 	return kept
 }
@@ -390,12 +390,12 @@ func (z *Zone) Published() api.Kept {
 func (z *Zone) LastSerial() uint32 { return z.last().Serial }
 
 // Counted reports whether this server counts the zone's serials by itself.
-func (z *Zone) Counted() bool { return z.gate == nil }
+func (z *Zone) Counted() bool { return z.publisher == nil }
 
 // Keep returns what the status of the zone's Zone should say. For a zone kept beside the Zones it
 // is a copy.
 func (z *Zone) Keep() api.Kept {
-	switch g := z.gate; {
+	switch g := z.publisher; {
 	case g == nil:
 		return api.Kept{Hash: z.Hash(), Serial: z.serial}
 	case g.withheld || g.beside:

@@ -51,9 +51,9 @@ func wordsOf(t *testing.T, pattern string, prefixes ...string) (words []string) 
 	return words
 }
 
-// TestDocWords: every condition, its reasons and the reasons of Events appear in a text that says
+// TestDocLanguage: every condition, its reasons and the reasons of Events appear in a text that says
 // what to do.
-func TestDocWords(t *testing.T) {
+func TestDocLanguage(t *testing.T) {
 	words := append(wordsOf(t, "records/*.go", "reason", "Reason", "condition"), wordsOf(t, "internal/engine/events.go", "event")...)
 	words = append(words, wordsOf(t, "records/*/*.go", "reason", "Reason", "condition")...)
 	words = append(words, wordsOf(t, "api/verdict.go", "Condition", "ServedInPart")...)

@@ -14,7 +14,7 @@ import (
 
 // openZones logs, once for each zone, that every namespace may publish in it (rule 5.1). It waits until all clusters have listed their
 // Zones, each of which may close one.
-func (s *said) openZones(before, now *records.Snapshot) {
+func (s *eventLog) openZones(before, now *records.Snapshot) {
 	isZone := func(k api.Kind) bool { return k == api.KindZone }
 	known := make(map[string]bool)
 	switch {
@@ -37,7 +37,7 @@ func (s *said) openZones(before, now *records.Snapshot) {
 
 // standIns warns once of each new zone of the Corefile without name servers, which gets a placeholder without an address (rule 6.8). Zones
 // report that in their status.
-func (s *said) standIns(before, now *records.Snapshot) {
+func (s *eventLog) standIns(before, now *records.Snapshot) {
 	known := listed(before, api.Kind.HoldsNames)
 	if !listed(now, api.Kind.HoldsNames) || known && before.Table == now.Table {
 		return
@@ -70,7 +70,7 @@ func (s *said) standIns(before, now *records.Snapshot) {
 
 // unmet warns of overrides that match nothing, once for each version of the file: nobody should find a misspelt name during the outage that
 // the override was to end.
-func (s *said) unmet(now *records.Snapshot) {
+func (s *eventLog) unmet(now *records.Snapshot) {
 	overrides := now.Objects().Overrides
 	if overrides == s.overrides || slices.ContainsFunc(now.Objects().Clusters, func(c *api.Cluster) bool { return !c.Complete() }) {
 		return
@@ -82,7 +82,7 @@ func (s *said) unmet(now *records.Snapshot) {
 }
 
 // idle warns of settings in the Corefile that select or read no object, once for each Corefile.
-func (s *said) idle(now *records.Snapshot) {
+func (s *eventLog) idle(now *records.Snapshot) {
 	cfg := s.corefile()
 	if cfg == nil || cfg == s.looked {
 		return
@@ -95,7 +95,7 @@ func (s *said) idle(now *records.Snapshot) {
 
 // groups logs which groups of clusters are active in a zone, and what is wrong with the record that names them, if that has changed (rule
 // 9.5).
-func (s *said) groups(before, now *records.Snapshot) {
+func (s *eventLog) groups(before, now *records.Snapshot) {
 	was, is := inspect.NamedGroups(before), inspect.NamedGroups(now)
 	for origin, g := range is {
 		if old := was[origin]; old != nil && old.Text() == g.Text() {

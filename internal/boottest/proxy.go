@@ -21,10 +21,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/kubetest"
 )
 
-// APIGate is a proxy between a plugin and its API server. It records writes, and can block the
+// APIProxy is a proxy between a plugin and its API server. It records writes, and can block the
 // connection.
-type APIGate struct {
-	// Kubeconfig is the path of a kubeconfig that leads through the gate, TokenFile that of the
+type APIProxy struct {
+	// Kubeconfig is the path of a kubeconfig that leads through the proxy, TokenFile that of the
 	// token to which it refers.
 	Kubeconfig, TokenFile string
 
@@ -39,8 +39,8 @@ type APIGate struct {
 	Passed func(r *http.Request, status int)
 }
 
-// NewAPIGate returns an open gate with the admin's token, and closes it with the test.
-func NewAPIGate(t testing.TB, server *kubetest.Server) *APIGate {
+// NewAPIProxy returns an open proxy with the admin's token, and closes it with the test.
+func NewAPIProxy(t testing.TB, server *kubetest.Server) *APIProxy {
 	t.Helper()
 	next, err := rest.TransportFor(rest.AnonymousClientConfig(server.Config))
 	if err != nil {
@@ -50,7 +50,7 @@ func NewAPIGate(t testing.TB, server *kubetest.Server) *APIGate {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := new(APIGate)
+	g := new(APIProxy)
 	proxy := &httputil.ReverseProxy{
 		Transport: next, FlushInterval: -1, ErrorLog: stdlog.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, ModifyResponse: g.note,
@@ -61,7 +61,7 @@ func NewAPIGate(t testing.TB, server *kubetest.Server) *APIGate {
 		g.mu.Unlock()
 		if shut {
 			// This is the only answer after which a watch resumes without a list.
-			http.Error(w, "the gate is shut", http.StatusTooManyRequests)
+			http.Error(w, "the proxy is shut", http.StatusTooManyRequests)
 			return
 		}
 		if g.Passed != nil && r.URL.Query().Get("sendInitialEvents") == "true" {
@@ -74,7 +74,7 @@ func NewAPIGate(t testing.TB, server *kubetest.Server) *APIGate {
 		defer func() {
 			// A response that ends in the middle looks like a cut connection.
 			if p := recover(); p != nil && p != http.ErrAbortHandler {
-				t.Errorf("the gate: %v", p)
+				t.Errorf("the proxy: %v", p)
 			}
 		}()
 		proxy.ServeHTTP(w, r)
@@ -94,8 +94,8 @@ users: [{name: u, user: {tokenFile: %q}}], contexts: [{name: c, context: {cluste
 	return g
 }
 
-// Set blocks or opens the gate; open connections are cut.
-func (g *APIGate) Set(shut bool) {
+// Set blocks or opens the proxy; open connections are cut.
+func (g *APIProxy) Set(shut bool) {
 	g.mu.Lock()
 	g.shut = shut
 	g.mu.Unlock()
@@ -103,15 +103,15 @@ func (g *APIGate) Set(shut bool) {
 }
 
 // Cut ends all connections; new ones succeed at once.
-func (g *APIGate) Cut() { g.server.CloseClientConnections() }
+func (g *APIProxy) Cut() { g.server.CloseClientConnections() }
 
-func (g *APIGate) note(r *http.Response) error {
+func (g *APIProxy) note(r *http.Response) error {
 	path := r.Request.URL.Path
 	if g.Passed != nil {
 		g.Passed(r.Request, r.StatusCode)
 	}
 	if r.Request.Method == http.MethodGet {
-		r.Body = &gatedBody{ReadCloser: r.Body, gate: g}
+		r.Body = &proxiedBody{ReadCloser: r.Body, proxy: g}
 		return nil
 	}
 	if !strings.Contains(path, "/leases") && !strings.HasSuffix(path, "/events") && !strings.Contains(path, "/events/") {
@@ -123,7 +123,7 @@ func (g *APIGate) note(r *http.Response) error {
 }
 
 // Written returns the writes so far that contain text.
-func (g *APIGate) Written(text string) (all []string) {
+func (g *APIProxy) Written(text string) (all []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, w := range g.writes {
@@ -134,26 +134,26 @@ func (g *APIGate) Written(text string) (all []string) {
 	return all
 }
 
-// Told410 returns how many watches were told that their version is too old.
-func (g *APIGate) Told410() int {
+// Expired410 returns how many watches were told that their version is too old.
+func (g *APIProxy) Expired410() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.expired
 }
 
-// gatedBody counts the messages in a response that a resource version is too old.
-type gatedBody struct {
+// proxiedBody counts the messages in a response that a resource version is too old.
+type proxiedBody struct {
 	io.ReadCloser
-	gate *APIGate
+	proxy *APIProxy
 }
 
 // Read implements io.Reader.
-func (b *gatedBody) Read(p []byte) (int, error) {
+func (b *proxiedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if bytes.Contains(p[:n], []byte(`"code":410`)) {
-		b.gate.mu.Lock()
-		b.gate.expired++
-		b.gate.mu.Unlock()
+		b.proxy.mu.Lock()
+		b.proxy.expired++
+		b.proxy.mu.Unlock()
 	}
 	return n, err
 }

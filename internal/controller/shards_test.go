@@ -11,15 +11,15 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-func newOwners() *shelf[api.Owner] {
-	return &shelf[api.Owner]{
+func newOwners() *sharded[api.Owner] {
+	return &sharded[api.Owner]{
 		field: fieldOwners, prefix: "l-owners", write: ownerLine, read: parseOwner,
-		volumes: make(map[string]*volume[api.Owner]),
+		shards: make(map[string]*shard[api.Owner]),
 	}
 }
 
 // save does with drafts what an API server would.
-func save[T comparable](t *testing.T, s *shelf[T], drafts []draft[T]) {
+func save[T comparable](t *testing.T, s *sharded[T], drafts []draft[T]) {
 	t.Helper()
 	for _, d := range drafts {
 		text := s.text(d.values)
@@ -34,9 +34,9 @@ func save[T comparable](t *testing.T, s *shelf[T], drafts []draft[T]) {
 	}
 }
 
-// TestShelf makes changes at random: after what is planned is written, the ConfigMaps hold
+// TestShards makes changes at random: after what is planned is written, the ConfigMaps hold
 // what is wanted and nothing else, and nothing more is to be written.
-func TestShelf(t *testing.T) {
+func TestShards(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		s := newOwners()
@@ -74,8 +74,8 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// TestShelfOfMany: many names take several ConfigMaps, and one more name changes one of them.
-func TestShelfOfMany(t *testing.T) {
+// TestShardsOfMany: many names take several ConfigMaps, and one more name changes one of them.
+func TestShardsOfMany(t *testing.T) {
 	s := newOwners()
 	wanted := make(map[string]api.Owner)
 	for i := range 10_000 {
@@ -101,9 +101,9 @@ func TestShelfOfMany(t *testing.T) {
 	}
 }
 
-// TestShelfTwice: of a name that two ConfigMaps have, the first counts, and it goes from the
+// TestShardsTwice: of a name that two ConfigMaps have, the first counts, and it goes from the
 // other.
-func TestShelfTwice(t *testing.T) {
+func TestShardsTwice(t *testing.T) {
 	s := newOwners()
 	one, two := api.Owner{Cluster: "c", Kind: api.KindZone, Name: "a/b"}, api.Owner{Cluster: "c", Kind: api.KindZone, Name: "c/d"}
 	for name, o := range map[string]api.Owner{"l-owners-10": two, "l-owners-9": one} {

@@ -17,9 +17,9 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/api"
 )
 
-// TestTold: a matter of one object is said once, whatever is written to other objects and whatever else to that one; it hides nothing that
+// TestLogged: a matter of one object is said once, whatever is written to other objects and whatever else to that one; it hides nothing that
 // concerns all; what goes with its namespace, where the API server refuses new objects with Forbidden, is no missing right.
-func TestTold(t *testing.T) {
+func TestLogged(t *testing.T) {
 	contested := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.endpoints"}},
 		"conflict with kubectl-edit")
 	ending := apierrors.NewForbidden(schema.GroupResource{Group: "kuadrant.io", Resource: "dnsrecords"}, "gw-a",
@@ -71,9 +71,9 @@ func TestAbsentAfterOutage(t *testing.T) {
 	}
 }
 
-// TestToldOfManyObjects: objects that the API server has refused, and that are gone, do not keep
+// TestLoggedOfManyObjects: objects that the API server has refused, and that are gone, do not keep
 // what the operator must know out of the log.
-func TestToldOfManyObjects(t *testing.T) {
+func TestLoggedOfManyObjects(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DNSRecord"}, "x", nil)
 	for i := range maxTold {
@@ -83,18 +83,18 @@ func TestToldOfManyObjects(t *testing.T) {
 		w.cache.Gone(ref.Kind, ref.Name)
 	}
 	*lines = nil
-	w.told.result("write lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
+	w.log.result("write lease", w.lease.what("update"), apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "lease", nil))
 	if len(*lines) == 0 {
 		t.Error("that the Lease may not be renewed any more is not said")
 	}
 }
 
-// TestToldTooOften: where more objects have failures than are kept, each is not said anew at each
+// TestLoggedTooOften: where more objects have failures than are kept, each is not said anew at each
 // attempt.
-func TestToldTooOften(t *testing.T) {
+func TestLoggedTooOften(t *testing.T) {
 	w, lines := unreachable(t, nil)
 	now := time.Unix(1000, 0)
-	w.told.now = func() time.Time { return now }
+	w.log.now = func() time.Time { return now }
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "DNSRecord"}, "x", nil)
 	const objects = maxTold + 500
 	fail := func() (said int) {

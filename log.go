@@ -17,8 +17,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// said logs what happens in an engine. It is the engine's listener.
-type said struct {
+// eventLog logs what happens in an engine. It is the engine's listener.
+type eventLog struct {
 	published                             func() // is told of each snapshot
 	log                                   logger
 	objects, zones, hosts, targets, words bounded
@@ -41,8 +41,8 @@ type logger interface {
 	Warningf(format string, args ...any)
 }
 
-func newSaid(log logger, published func()) *said {
-	return &said{
+func newSaid(log logger, published func()) *eventLog {
+	return &eventLog{
 		published: published, log: log, corefile: func() *engine.Options { return nil },
 		objects: bounded{more: "objects are not served in full; the console lists them"},
 		zones:   bounded{more: "lines about zones were not logged"},
@@ -90,16 +90,16 @@ func (b *bounded) write(warnf, logf func(string, ...any), format string, args ..
 	}
 }
 
-func (s *said) warn(b *bounded, format string, args ...any) {
+func (s *eventLog) warn(b *bounded, format string, args ...any) {
 	b.write(s.log.Warningf, s.log.Warningf, format, args...)
 }
 
-func (s *said) tell(b *bounded, format string, args ...any) {
+func (s *eventLog) tell(b *bounded, format string, args ...any) {
 	b.write(s.log.Warningf, s.log.Infof, format, args...)
 }
 
 // Published implements engine.Listener.
-func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
+func (s *eventLog) Published(before, now *records.Snapshot, took time.Duration) {
 	compileDuration.Observe(took.Seconds())
 	s.faults(before, now)
 	s.openZones(before, now)
@@ -114,7 +114,7 @@ func (s *said) Published(before, now *records.Snapshot, took time.Duration) {
 }
 
 // begin logs once what was read, and how to query it.
-func (s *said) begin(now *records.Snapshot) {
+func (s *eventLog) begin(now *records.Snapshot) {
 	if s.begun || !listed(now, api.Kind.HoldsNames) {
 		return
 	}
@@ -169,7 +169,7 @@ func toAsk(now *records.Snapshot) string {
 }
 
 // faults logs each object that is not served in full, unless the snapshot before had the same reason for it. before may be nil (rule 8.1).
-func (s *said) faults(before, now *records.Snapshot) {
+func (s *eventLog) faults(before, now *records.Snapshot) {
 	type fault struct{ namespace, line string }
 	var all, others []fault
 	for _, r := range now.Changed() {
@@ -261,7 +261,7 @@ func listed(snap *records.Snapshot, of func(api.Kind) bool) bool {
 }
 
 // Fails implements engine.Listener.
-func (s *said) Fails(host string, is records.Failing) {
+func (s *eventLog) Fails(host string, is records.Failing) {
 	s.failing.set(host, is.Whom != "")
 	if is.Whom == "" {
 		s.tell(&s.hosts, "host %q: recovered: a target is up", host)
@@ -271,12 +271,12 @@ func (s *said) Fails(host string, is records.Failing) {
 }
 
 // Checked implements engine.Listener.
-func (s *said) Checked(t *health.Target, o health.Outcome, took time.Duration) {
+func (s *eventLog) Checked(t *health.Target, o health.Outcome, took time.Duration) {
 	probeDuration.WithLabelValues(t.Protocol.String(), o.Result()).Observe(took.Seconds())
 }
 
 // Found implements engine.Listener.
-func (s *said) Found(t *health.Target, before, after health.Word) {
+func (s *eventLog) Found(t *health.Target, before, after health.Value) {
 	if before.Found() == after.Found() && (before.Known() || after.Reason() == health.Good) && after.Reason() != health.Forbidden {
 		return // neither a state that is new, nor a target that cannot be checked
 	}

@@ -2,11 +2,11 @@ package page
 
 import "strings"
 
-// Word is a label, an annotation, or another name with a group prefix that the product reads or
+// Name is a label, an annotation, or another name with a group prefix that the product reads or
 // writes. A test in the plugin's own package compares the table with the code.
-type Word struct{ Name, Is, What, More string }
+type Name struct{ Name, Is, What, More string }
 
-var Words = []Word{
+var Names = []Name{
 	{"kuadrant.io/health-override", "annotation of Gateways, DNSPolicies", "`up`, `down` or `drain`, before checks", "[health.md](health.md#manual-overrides)"},
 	{"kuadrant.io/priority", "annotation of DNSPolicies", "`0` (default) to `255`", "[steering.md](steering.md)"},
 	{"kuadrant.io/order", "annotation of DNSPolicies", "`geo` (default) or `priority`", "[steering.md](steering.md)"},
@@ -41,7 +41,7 @@ var Words = []Word{
 func words(b *strings.Builder, _, _ string) error {
 	b.WriteString("## Labels, annotations and types\n\nRead, unless it says written.\n\n")
 	table(b, "word", "kind", "meaning")
-	for _, w := range Words {
+	for _, w := range Names {
 		row(b, code(w.Name), w.Is, w.What+brackets(w.More))
 	}
 	b.WriteString("\n")

@@ -152,7 +152,7 @@ func TestTargetsAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(lines)
 		s := newSaid(log, nil)
-		down := health.Word(0).After(health.Outcome{Reason: health.Timeout}, health.Terms{FailureThreshold: 1, SuccessThreshold: 1})
+		down := health.Value(0).After(health.Outcome{Reason: health.Timeout}, health.Terms{FailureThreshold: 1, SuccessThreshold: 1})
 		for i := range maxLines + 7 {
 			s.Found(&health.Target{Check: health.Check{Address: fmt.Sprintf("192.0.2.%d", i)}}, 0, down)
 		}
