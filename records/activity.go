@@ -8,93 +8,96 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 	"github.com/coredns-kuadrant/kuadrant/records/zone"
 )
 
-// activate finds out which groups of clusters are active in each zone, and marks the hosts that this changes (rule 9.5).
-func (c *compiler) activate() {
+// activate finds out which groups of clusters are active in each zone of s, and marks the hosts that this changes (rule 9.5). s is made from
+// base, or from nothing if that is nil, and comes after last.
+func activate(base, last, s *Snapshot, r *resolver) {
 	var before map[string]status.Activity
-	if c.prev != nil {
-		before = c.prev.Activity
+	if base != nil {
+		before = base.Activity
 	}
-	if slices.ContainsFunc(c.next.In.Clusters, func(cluster *api.Cluster) bool { return cluster.Group != "" }) {
-		c.findActive(before)
+	if slices.ContainsFunc(s.In.Clusters, func(c *api.Cluster) bool { return c.Group != "" }) {
+		r.resolveFirst(func(key string) bool { return strings.HasPrefix(key, api.ActiveGroupsLabel+".") })
+		if last != nil {
+			s.In.ActiveGroups = last.In.ActiveGroups
+		}
+		s.Activity = activities(r.zones, &s.In, before)
+		s.In.ActiveGroups = make(map[string]*api.ActiveGroups)
+		for origin, is := range s.Activity {
+			if is.Active != nil {
+				s.In.ActiveGroups[origin] = is.Active
+			}
+		}
 	}
-	if c.prev == nil {
-		return
+	if base != nil {
+		markSwitched(base, s, r.dirty)
 	}
-	for i, s := range c.prev.Clusters {
-		was, is := c.prev.In.Clusters[i].Group, c.next.In.Clusters[i].Group
+}
+
+// markSwitched marks the hosts of clusters whose group is active now where it was not, or the other way round. s is made from base.
+func markSwitched(base, s *Snapshot, dirty *dirty) {
+	for i, c := range base.Clusters {
+		was, is := base.In.Clusters[i].Group, s.In.Clusters[i].Group
 		if was == is && was == "" {
 			continue
 		}
 		switched := make(map[int]bool)
-		for _, named := range [...]map[string]status.Activity{before, c.next.Activity} {
+		for _, named := range [...]map[string]status.Activity{base.Activity, s.Activity} {
 			for origin := range named {
-				if active := c.next.Activity[origin].Active.Has(is); before[origin].Active.Has(was) != active || was != is && !active { // which one is told
-					switched[c.next.Table.Index[origin]] = true
+				if active := s.Activity[origin].Active.Has(is); base.Activity[origin].Active.Has(was) != active || was != is && !active { // which one is told
+					switched[s.Table.Index[origin]] = true
 				}
 			}
 		}
 		if len(switched) == 0 {
 			continue
 		}
-		for _, t := range s.Targets.All() {
+		for _, t := range c.Targets.All() {
 			for _, who := range t.Contenders {
-				if switched[c.zoneOf(rdata.Base(who.Host))] {
-					c.change(who)
+				if switched[endpoint.ClosestOrigin(s.Table.Index, rdata.Base(who.Host))] {
+					dirty.contender(who)
 				}
 			}
 		}
 	}
 }
 
-// findActive finds the active groups of zones: of those that change since before, or of all if before is nil.
-func (c *compiler) findActive(before map[string]status.Activity) {
-	for _, change := range c.order {
-		if strings.HasPrefix(change.key, api.ActiveGroupsLabel+".") {
-			c.renewGroup(change)
-		}
-	}
-	if c.old != nil {
-		c.next.In.ActiveGroups = c.old.In.ActiveGroups
-	}
-	known := make(map[string]*api.ActiveGroups)
-	c.next.Activity = make(map[string]status.Activity)
-	maps.Copy(c.next.Activity, before)
-	for i, z := range c.zones {
-		if before == nil || c.edits[i] != nil || before[z.Origin()].Alias != "" {
-			if is := c.activityAt(i); is != (status.Activity{}) {
-				c.next.Activity[z.Origin()] = is
+// activities returns which groups are active, by origin: found anew for zones that change since before, or for all if before is nil.
+func activities(zones *zoneSet, in *api.Objects, before map[string]status.Activity) map[string]status.Activity {
+	all := make(map[string]status.Activity)
+	maps.Copy(all, before)
+	for i, z := range zones.at {
+		if before == nil || zones.edits[i] != nil || before[z.Origin()].Alias != "" {
+			texts, alias := zones.groupTexts(i)
+			if is := activityOf(texts, alias, in.ActiveGroups[z.Origin()], in); is != (status.Activity{}) {
+				all[z.Origin()] = is
 			} else {
-				delete(c.next.Activity, z.Origin())
+				delete(all, z.Origin())
 			}
 		}
 	}
-	for origin, is := range c.next.Activity {
-		if is.Active != nil {
-			known[origin] = is.Active
-		}
-	}
-	c.next.In.ActiveGroups = known
+	return all
 }
 
-// activityAt returns the activity in a zone.
-func (c *compiler) activityAt(zone int) (is status.Activity) {
-	texts, alias := c.groupTexts(zone)
-	is.Active = c.next.In.ActiveGroups[c.zones[zone].Origin()]
-	if is.Alias = alias; alias != "" {
-		found, known := c.next.In.GroupTexts[alias]
+// activityOf returns the activity in a zone with those TXT records that name groups, or with a CNAME to alias in their place; last are the
+// last groups that could be read there.
+func activityOf(texts []string, alias string, last *api.ActiveGroups, in *api.Objects) (is status.Activity) {
+	is.Active, is.Alias = last, alias
+	if alias != "" {
+		found, known := in.GroupTexts[alias]
 		if texts = found.Texts; !known || found.Err != "" {
 			is.Problem = found.Err
 			return is
 		}
 	}
 	if texts == nil {
-		if c.mayName() {
+		if mayName(in) {
 			return is
 		}
 		return status.Activity{}
@@ -109,8 +112,8 @@ func (c *compiler) activityAt(zone int) (is status.Activity) {
 }
 
 // mayName reports whether a cluster that is not listed may hold the record that names active groups.
-func (c *compiler) mayName() bool {
-	return slices.ContainsFunc(c.next.In.Clusters, func(cluster *api.Cluster) bool {
+func mayName(in *api.Objects) bool {
+	return slices.ContainsFunc(in.Clusters, func(cluster *api.Cluster) bool {
 		for k, l := range cluster.Listings {
 			if api.Kind(k).HoldsNames() && !l.Certain() && l != api.NotCounted {
 				return true
@@ -121,12 +124,12 @@ func (c *compiler) mayName() bool {
 }
 
 // groupTexts returns the TXT records that name a zone's active groups, or the target of the CNAME there.
-func (c *compiler) groupTexts(zone int) (texts []string, alias string) {
-	name := c.zones[zone].GroupsName()
+func (z *zoneSet) groupTexts(i int) (texts []string, alias string) {
+	name := z.at[i].GroupsName()
 	if name == "" { // it would be too long
 		return nil, ""
 	}
-	n := c.nodeAt(name)
+	n := z.node(name)
 	if n == nil {
 		return nil, ""
 	}
@@ -136,7 +139,7 @@ func (c *compiler) groupTexts(zone int) (texts []string, alias string) {
 		}
 	}
 	sets := n.Static
-	if e := c.edits[zone]; e != nil {
+	if e := z.edits[i]; e != nil {
 		sets = e.SetsNow(n)
 	}
 	for _, set := range sets {

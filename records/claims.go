@@ -15,71 +15,50 @@ import (
 
 // markClaimed has the groups made anew on which changed Records have claims and, if all is made from nothing, or the first Records came,
 // those of names that are reserved.
-func (c *contest) markClaimed() {
-	if c.prev == nil || !haveRecords(c.prev.In.Clusters) {
-		c.markReserved()
+func (r *resolver) markClaimed() {
+	if !r.recordedBefore {
+		r.markReserved()
 	}
-	if c.prev == nil {
+	if r.anew {
 		return
 	}
-	for _, names := range [...]map[string]struct{}{c.moved, c.lined} {
+	for _, names := range [...]map[string]struct{}{r.dirty.moved, r.dirty.lined} {
 		for name := range names {
-			c.markBelow(name)
+			r.markBelow(name)
 		}
 	}
-	for name := range c.cut {
-		c.markCut(name)
+	for name := range r.dirty.cut {
+		r.markCut(name)
 	}
 }
 
 // markReserved has the groups made of registered hosts that nobody wants: their names are kept for a while, and claim others.
-func (c *contest) markReserved() {
-	if !c.recorded {
+func (r *resolver) markReserved() {
+	if !r.recorded {
 		return
 	}
-	for host := range c.next.In.Acquired.All() {
+	for host := range r.snap.In.Acquired.All() {
 		key := endpoint.GroupKey(host)
-		if _, zone := api.OfZoneKey(host); zone || c.dirty[key] != nil || c.zoneOf(key) < 0 {
+		if _, zone := api.OfZoneKey(host); zone || r.dirty.groups[key] != nil || r.zones.of(key) < 0 {
 			continue
 		}
-		if g, ok := c.groups.Get(key); ok && slices.ContainsFunc(g.Contenders, func(who *endpoint.Contender) bool { return who.Host == host }) {
+		if g, ok := r.groups.Get(key); ok && slices.ContainsFunc(g.Contenders, func(who *endpoint.Contender) bool { return who.Host == host }) {
 			continue
 		}
-		if n := c.nodeAt(host); (n == nil || !slices.ContainsFunc(n.Records, (*endpoint.Record).Owns)) && c.registry.Keeps(host) {
-			c.changeOf(key)
+		if n := r.zones.node(host); (n == nil || !slices.ContainsFunc(n.Records, (*endpoint.Record).Owns)) && r.registry.Keeps(host) {
+			r.dirty.group(key)
 		}
 	}
-}
-
-// noteMoved notes that a Record came or went.
-func (c *contest) noteMoved(r *endpoint.Record) {
-	if c.moved == nil {
-		c.moved, c.cut = make(map[string]struct{}), make(map[string]struct{})
-	}
-	if r.Owns() {
-		c.moved[r.Name] = struct{}{}
-	}
-	if r.IsDelegation() {
-		c.cut[r.Name] = struct{}{}
-	}
-}
-
-// noteLine notes that a name has another line of the registry: its owner is the same for longer or shorter.
-func (c *contest) noteLine(name string) {
-	if c.lined == nil {
-		c.lined = make(map[string]struct{})
-	}
-	c.lined[name] = struct{}{}
 }
 
 // markBelow has decided anew what a name claims, if its owner differs from before.
-func (c *contest) markBelow(name string) {
-	i := c.zoneOf(rdata.Base(name))
+func (r *resolver) markBelow(name string) {
+	i := r.zones.of(rdata.Base(name))
 	if i < 0 {
 		return
 	}
-	e := c.edit(i)
-	_, lined := c.lined[name]
+	e := r.zones.edit(i)
+	_, lined := r.dirty.lined[name]
 	if endpoint.Underscored(name) { // it claims nothing
 		if lined {
 			e.Renew(name) // its Records have been there for longer or shorter
@@ -87,7 +66,7 @@ func (c *contest) markBelow(name string) {
 		return
 	}
 	if !lined {
-		was, recordsBefore := c.zones[i].OwnedBy(name)
+		was, recordsBefore := r.zones.at[i].OwnedBy(name)
 		is, recordsNow := e.OwnedBy(name)
 		if sameClaimant(was, is) && sameClaims(recordsBefore, recordsNow) {
 			return
@@ -105,57 +84,51 @@ func (c *contest) markBelow(name string) {
 	}
 	e.Renew(name)
 	for _, at := range below {
-		c.markClaim(at, name)
+		r.markClaim(at, name)
 	}
 }
 
 // markClaim has decided anew who may publish at a name, if that is resolved after by.
-func (c *contest) markClaim(name, by string) {
-	if name == by || c.zoneOf(rdata.Base(name)) < 0 {
+func (r *resolver) markClaim(name, by string) {
+	if name == by || r.zones.of(rdata.Base(name)) < 0 {
 		return
 	}
 	if key := endpoint.GroupKey(name); turnOf(key) > turnOf(endpoint.GroupKey(by)) {
-		if _, ok := c.groups.Get(key); ok {
-			c.changeOf(key)
+		if _, ok := r.groups.Get(key); ok {
+			r.dirty.group(key)
 		}
-		meets := func(r *endpoint.Record) bool {
-			return owner.Meets(c.nodeAt(name).Records, r) || c.registry.MeetsReserved(r)
+		meets := func(rec *endpoint.Record) bool {
+			return owner.Meets(r.zones.node(name).Records, rec) || r.registry.MeetsReserved(rec)
 		}
-		if n := c.nodeAt(name); n != nil && slices.ContainsFunc(n.Records, meets) {
-			c.contend(name)
+		if n := r.zones.node(name); n != nil && slices.ContainsFunc(n.Records, meets) {
+			r.dirty.contend(name)
 		}
 	}
-	c.edit(c.zoneOf(name)).Renew(name)
+	r.zones.edit(r.zones.of(name)).Renew(name)
 }
 
 // markCut has decided anew all at and below a name whose NS records came, went or changed.
-func (c *contest) markCut(name string) {
-	e := c.edit(c.zoneOf(name))
+func (r *resolver) markCut(name string) {
+	e := r.zones.edit(r.zones.of(name))
 	below := append(e.BoundBelow(name), name)
 	for at := range e.Below(name) {
 		below = append(below, at)
 	}
-	c.changeKnown(endpoint.GroupKey(name))
+	r.dirty.known(endpoint.GroupKey(name))
 	for _, at := range below {
-		c.markClaim(at, "")
+		r.markClaim(at, "")
 	}
 }
 
-// contend has decided who has a name at which several namespaces have Records.
-func (c *contest) contend(name string) {
-	ch := c.changeOf(endpoint.GroupKey(name))
-	ch.names = append(ch.names, name)
-}
-
 // noteGroup notes whether a group has contenders that claims keep out, or may.
-func (c *contest) noteGroup(key string, g *status.NameGroup) {
-	i := c.zoneOf(key)
+func (r *resolver) noteGroup(key string, g *status.NameGroup) {
+	i := r.zones.of(key)
 	if i < 0 {
 		return
 	}
 	claimed := func(l owner.Loss) bool { return l.Claim != nil }
-	underscored := endpoint.Underscored(key) && (len(g.Contenders) > 0 || c.registry.Keeps(key))
-	c.edit(i).NoteGroup(key, underscored || slices.ContainsFunc(g.Lost, claimed))
+	underscored := endpoint.Underscored(key) && (len(g.Contenders) > 0 || r.registry.Keeps(key))
+	r.zones.edit(i).NoteGroup(key, underscored || slices.ContainsFunc(g.Lost, claimed))
 }
 
 // sameClaims reports whether Records of a name, before and now, claim the same, whichever of them other claims keep out: as far as namespaces,

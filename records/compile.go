@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
@@ -23,63 +22,84 @@ func Compile(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Tim
 	return prev.Next(in, opt).Compile(now)
 }
 
-// compile makes the snapshot of in from base, which has its structure, with the zones of set; a nil base compiles from nothing, and a
-// nil set resolves the zones. The result comes after last.
-func compile(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	c := newCompiler(base, last, set, in, opt)
-	c.children()
-	c.probes()
-	c.markProbed()
-	c.override()
-	c.markAcquired()
-	c.attach()
-	c.publish()
-	c.contendUnread()
-	c.place()
-	for _, e := range c.edits {
-		if e != nil {
-			e.Sweep()
-		}
+// compile makes the snapshot of in from base, which has its structure, with the zones of table; a nil base compiles from nothing, and a
+// nil table resolves the zones. The result comes after last. Each stage looks at what has changed; what it finds dirty, later ones make
+// anew.
+func compile(base, last *Snapshot, table *endpoint.Zones, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
+	anew, anywhere := base == nil, base == nil || base != last
+
+	// What is there: zones, clusters, groups, checks.
+	s, reread := begin(base, last, table, in, opt, now)
+	zones := openZones(s.Table, base.zones(), &s.In, opt, s.generation, anywhere)
+	clusters := openClusters(base, &s.In)
+	checks := openChecks(base, last, s)
+	r := newResolver(s, base, last, zones, clusters, checks)
+
+	// What has changed: objects → contenders and Records; what they concern is dirty.
+	if !anew {
+		r.dirty.secretsIn(clusters, &base.In, &s.In)
+		overridden(&base.In, &s.In, base.Clusters, r.dirty)
 	}
-	c.activate()
-	c.resolve()
-	s := c.finish(now)
+	indexChildren(clusters)
+	indexProbes(clusters, opt, checks, &r.builder, r.dirty)
+	r.markLines(s.In.AcquiredChanged)
+	attachPolicies(clusters, zones, r.dirty)
+	at := &placer{zones: zones, registry: &r.registry, dirty: r.dirty, anew: anew}
+	publishEndpoints(clusters, at)
+	contendUnread(s.unread, reread, zones, r.dirty, anew)
+	placeRecords(clusters, at)
+	zones.sweep()
+
+	// Whose names are: contenders → owners → pools, at names.
+	activate(base, last, s, r)
+	r.resolve()
+
+	// What is answered: names → RRsets → zones with serials.
+	s.NameGroups, s.Checked = r.groups.Map(), checks.Finish(anywhere)
+	if !anywhere {
+		s.renewed = r.dirty.keys()
+	}
+	zones.settle()
+	s.Served = zones.finish(s, last, now)
+
+	// What objects are told, and what the writer has to look at.
+	report(base, last, s, zones, clusters, r.dirty)
 	s.In.Incumbents, s.input.Incumbents = nil, nil // a snapshot must not keep the one before
 	return s
 }
 
-// compiler is one compile under way. It looks at what has changed, drafts the next version of each part of a snapshot, resolves the marked
-// groups (contest), and renews the verdicts of marked objects (reporter).
-type compiler struct {
-	*contest
-	around endpoint.Surroundings
-}
-
-func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt *endpoint.Options) *compiler {
-	next := &Snapshot{View: status.View{In: in, Opt: opt}, input: in, generation: 1, complete: !in.Expecting}
-	c := &compiler{contest: &contest{reporter: &reporter{draft: &draft{prev: base, old: last, next: next}}}}
-	for _, s := range [...]*Snapshot{base, last} {
-		if s != nil {
-			next.generation = max(next.generation, s.generation+1)
+// begin returns the snapshot of in under opt with the zones of table, resolved if that is nil, of which nothing else is compiled; and the
+// owners that can be read now, or no longer, unlike in base.
+func begin(base, last *Snapshot, table *endpoint.Zones, in api.Objects, opt *endpoint.Options, now time.Time) (s *Snapshot, reread []owner.Reread) {
+	s = &Snapshot{View: status.View{In: in, Opt: opt, Table: table}, input: in, generation: 1, complete: !in.Expecting, made: now.Unix()}
+	for _, before := range [...]*Snapshot{base, last} {
+		if before != nil {
+			s.generation = max(s.generation, before.generation+1)
 		}
 	}
-	if next.allRead = owner.AllRead(&next.In); base == nil {
-		next.unread = owner.FindLines(&next.In)
+	for _, c := range in.Clusters {
+		s.complete = s.complete && c.Complete()
+	}
+	if s.allRead = owner.AllRead(&s.In); base == nil {
+		s.unread = owner.FindLines(&s.In)
 	} else {
-		next.unread, c.reread = base.unread.After(&next.In)
+		s.unread, reread = base.unread.After(&s.In)
 	}
-	c.registry = owner.Registry{In: &next.In, RecordOf: c.recordOf, Unread: next.unread}
-	if next.Table = set; set == nil {
-		next.Table = endpoint.ResolveZones(in, next.unread.Zones, opt)
+	if table == nil {
+		s.Table = endpoint.ResolveZones(in, s.unread.Zones, opt)
 	}
-	c.openZones()
-	expected := c.openClusters()
-	if c.prev != nil {
-		c.groups = c.prev.NameGroups.Edit()
-	} else {
-		c.groups = tree.Map[*status.NameGroup]{}.Edit()
+	switch {
+	case last == nil:
+	case base != last:
+		s.retired = zone.Retire(s.Table.Index, last.retired, last.Served)
+	default:
+		s.retired = base.retired
 	}
-	c.losses = make(zone.LossMemo)
+	return s, reread
+}
+
+// openChecks begins the next version of the checks of base, with the state that last knows of.
+func openChecks(base, last, s *Snapshot) *pool.CheckEdit {
 	var from, known pool.Checks
 	if base != nil {
 		from = base.Checked
@@ -87,65 +107,13 @@ func newCompiler(base, last *Snapshot, set *endpoint.Zones, in api.Objects, opt 
 	if last != nil {
 		known = last.Checked
 	}
-	c.checks = from.Edit(known, next.generation, opt.Health)
-	c.dirty = make(map[string]*groupChange, expected)
-	c.order = make([]*groupChange, 0, expected)
-	next.changed, c.looked = make([]Reported, 0, expected), make([]object, 0, expected)
-	c.builder = c.newBuilder()
-	c.around = endpoint.Surroundings{Place: c.placeOf, MayPublish: c.mayPublish, Zone: c.optionsAt, Taken: c.taken} // the cluster adds the rest
-	return c
+	return from.Edit(known, s.generation, s.Opt.Health)
 }
 
-// openClusters begins the next version of each cluster, and returns roughly how many objects
-// change.
-func (c *compiler) openClusters() (expected int) {
-	for i, cluster := range c.next.In.Clusters {
-		c.next.complete = c.next.complete && cluster.Complete()
-		e := &clusterEdit{in: cluster, state: &status.Cluster{Name: cluster.Name, UID: cluster.UID}}
-		n := len(cluster.Changed)
-		if c.prev == nil {
-			n = cluster.Policies.Len()
-		}
-		expected += n
-		if c.prev != nil {
-			*e.state = *c.prev.Clusters[i]
-			c.findAgain(e)
-		}
-		e.targets, e.verdicts, e.records = e.state.Targets.Edit(), e.state.Verdicts.Edit(), e.state.Records.Edit()
-		c.clusters = append(c.clusters, e)
+// zones returns the zones of s, which may be nil.
+func (s *Snapshot) zones() []*zone.Zone {
+	if s == nil {
+		return nil
 	}
-	return expected
-}
-
-// finish puts the parts together and gives every zone its serial.
-func (c *compiler) finish(now time.Time) *Snapshot {
-	s := c.next
-	s.made = now.Unix()
-	s.NameGroups, s.Checked = c.groups.Map(), c.checks.Finish(c.anew())
-	if !c.anew() {
-		s.renewed = make([]string, len(c.order))
-		for i, change := range c.order {
-			s.renewed[i] = change.key
-		}
-	}
-	c.settle()
-	for i, e := range c.edits {
-		if e == nil {
-			continue
-		}
-		before, origin := (*zone.Zone)(nil), e.Zone.Origin()
-		p := zone.Past{Gated: s.In.SerialWriter != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
-		p.Kept, p.Beside = c.keptOf(&e.Zone.Zone)
-		if c.old != nil {
-			p.Retired = c.old.retired[origin]
-			if j, ok := c.old.Table.Index[origin]; ok {
-				before = c.old.Served[j]
-			}
-		}
-		p.Published = s.Opt.Published[origin].Newer(s.In.Former[origin])
-		c.zones[i] = e.Finish(before, p, now)
-	}
-	s.Served = c.zones
-	c.report(c.order)
-	return s
+	return s.Served
 }

@@ -7,28 +7,25 @@ import (
 
 // lookHidden has the objects looked at that have data at or below names whose NS records or DNAME came, went or changed.
 func (rep *reporter) lookHidden() {
-	if rep.prev == nil {
-		return // all are looked at anyway
-	}
 	turned := make(map[string]struct{})
-	for i, e := range rep.edits {
+	for i, e := range rep.zones.edits {
 		if e == nil {
 			continue
 		}
-		z := rep.zones[i]
+		z := rep.zones.at[i]
 		for _, name := range e.Turned {
 			turned[name] = struct{}{}
 			n := z.Node(name)
 			if n == nil {
 				continue // nothing is below it
 			}
-			rep.lookAt(n)
+			rep.dirty.at(n)
 			if n.Children == 0 {
 				continue
 			}
 			for below := range z.DeepBelow(name) {
 				if n := z.Node(below); n != nil {
-					rep.lookAt(n)
+					rep.dirty.at(n)
 				}
 			}
 		}
@@ -41,7 +38,7 @@ func (rep *reporter) lookHidden() {
 			for _, who := range t.Contenders {
 				for at, ok := who.Host, true; ok; at, ok = rdata.Parent(at) {
 					if _, is := turned[at]; is {
-						rep.lookBy(who)
+						rep.dirty.by(who)
 						break
 					}
 				}
@@ -52,25 +49,22 @@ func (rep *reporter) lookHidden() {
 
 // lookUncovered has the objects looked at that take names out of a wildcard since now, or until now.
 func (rep *reporter) lookUncovered() {
-	if rep.prev == nil {
-		return // all are looked at anyway
-	}
-	for i, e := range rep.edits {
+	for i, e := range rep.zones.edits {
 		if e == nil {
 			continue
 		}
-		z := rep.zones[i]
+		z := rep.zones.at[i]
 		for _, name := range e.Settled {
 			for at := range z.UncoveredBy(name, e.Zone) {
 				if n := z.Node(at); n != nil {
-					rep.lookAt(n)
+					rep.dirty.at(n)
 				}
 				g, _ := rep.next.NameGroups.Get(endpoint.GroupKey(at))
 				if g == nil {
 					continue
 				}
 				for _, who := range g.Contenders {
-					rep.lookBy(who)
+					rep.dirty.by(who)
 				}
 			}
 		}

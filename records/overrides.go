@@ -1,31 +1,37 @@
 package records
 
-import "github.com/coredns-kuadrant/kuadrant/records/status"
+import (
+	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
+	"github.com/coredns-kuadrant/kuadrant/records/status"
+)
 
-// override marks what changed overrides apply to. All overrides of targets share one pass over what
-// is published.
-func (c *compiler) override() {
-	if c.prev == nil {
-		return
+// overridden marks the groups that changed overrides apply to. clusters are what was published before. All overrides of targets share one
+// pass over that.
+func overridden(before, now *api.Objects, clusters []*status.Cluster, dirty *dirty) {
+	mark := func(t *endpoint.Target) {
+		for _, who := range t.Contenders {
+			dirty.contender(who)
+		}
 	}
 	addresses := make(map[string]bool)
-	for o := range c.next.In.Overrides.Changed(c.prev.In.Overrides) {
+	for o := range now.Overrides.Changed(before.Overrides) {
 		if o.Target != "" {
 			addresses[o.Target] = true
 			continue
 		}
-		for _, s := range c.prev.Clusters {
+		for _, s := range clusters {
 			if o.Cluster != "" && o.Cluster != s.Name {
 				continue
 			}
 			if o.Gateway != "" {
 				if t, ok := s.Targets.Get(o.Gateway); ok {
-					c.mark(t)
+					mark(t)
 				}
 				continue
 			}
 			for _, t := range s.Targets.All() {
-				c.mark(t)
+				mark(t)
 			}
 		}
 	}
@@ -33,9 +39,13 @@ func (c *compiler) override() {
 		return
 	}
 	set := status.NewTargetSet(addresses)
-	for _, s := range c.prev.Clusters {
+	for _, s := range clusters {
 		for _, t := range s.Targets.All() {
-			c.markAt(t, set)
+			for _, who := range t.Contenders {
+				if set.Meets(who.Targets) {
+					dirty.contender(who)
+				}
+			}
 		}
 	}
 }

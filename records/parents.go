@@ -10,12 +10,9 @@ import (
 
 // parents returns the objects whose children may have changed: those that the compile looked at,
 // and those related to objects that are children, or whose names children want.
-func (rep *reporter) parents(order []*groupChange) []ParentRef {
-	if rep.anew() {
-		return nil
-	}
+func (rep *reporter) parents() []ParentRef {
 	all := make([]ParentRef, 0, len(rep.clusters))
-	for i, e := range rep.clusters {
+	for _, e := range rep.clusters {
 		// An object may have thousands of children, and each leads to it.
 		known := make(map[api.Ref]struct{})
 		add := func(of api.Ref) {
@@ -24,23 +21,22 @@ func (rep *reporter) parents(order []*groupChange) []ParentRef {
 				all = append(all, ParentRef{e.in.Name, of})
 			}
 		}
-		for _, o := range rep.looked {
+		for _, o := range rep.dirty.objects {
 			if o.cluster == e.in.Name && o.ref.Kind == api.KindDNSPolicy {
 				add(o.ref)
 				e.contenders(o.ref, add)
 			}
 		}
-		for name := range rep.probedRecords(i, order) {
+		for name := range rep.probedRecords(e) {
 			of := api.Ref{Kind: api.KindDNSRecord, Name: name}
 			add(of)
 			e.contenders(of, add)
 		}
-		before := rep.prev.In.Clusters[i]
 		for _, ref := range e.in.Changed {
 			if ref.Kind != api.KindDNSRecord && ref.Kind != api.KindProbe {
 				continue
 			}
-			for _, in := range [...]*api.Cluster{before, e.in} {
+			for _, in := range [...]*api.Cluster{e.before, e.in} {
 				if of := childParent(in, ref); of.Name != "" {
 					add(of)
 				}
@@ -67,11 +63,10 @@ func childParent(in *api.Cluster, ref api.Ref) api.Ref {
 
 // probedRecords returns the cluster's DNSRecords that the compile looked at, and that have or had
 // probes.
-func (rep *reporter) probedRecords(cluster int, order []*groupChange) map[string]struct{} {
-	e, before := rep.clusters[cluster], rep.prev.In.Clusters[cluster]
+func (rep *reporter) probedRecords(e *clusterEdit) map[string]struct{} {
 	var all map[string]struct{}
 	add := func(name string) {
-		was, _ := before.DNSRecords.Get(name)
+		was, _ := e.before.DNSRecords.Get(name)
 		is, _ := e.in.DNSRecords.Get(name)
 		if was != nil && status.HasProbes(was) || is != nil && status.HasProbes(is) {
 			if all == nil {
@@ -80,10 +75,12 @@ func (rep *reporter) probedRecords(cluster int, order []*groupChange) map[string
 			all[name] = struct{}{}
 		}
 	}
-	for _, name := range e.renewed {
-		add(name)
+	for _, o := range rep.dirty.objects {
+		if o.cluster == e.in.Name && o.ref.Kind == api.KindDNSRecord {
+			add(o.ref.Name)
+		}
 	}
-	for _, change := range order {
+	for _, change := range rep.dirty.order {
 		for _, who := range change.group.Contenders {
 			if who.Kind == api.KindDNSRecord && who.By.Cluster == e.in.Name {
 				add(who.By.Name)

@@ -1,6 +1,8 @@
 package records
 
 import (
+	"iter"
+
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
@@ -9,49 +11,61 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// probes renews the index of probes, and notes what changed in them.
-func (c *compiler) probes() {
-	for i, e := range c.clusters {
+// probeStage indexes the probes of clusters, and has those checked that may be without a published name.
+type probeStage struct {
+	opt     *endpoint.Options
+	checks  *pool.CheckEdit
+	builder *pool.Builder
+}
+
+// indexProbes renews the index of probes of each cluster, and marks the groups whose contenders changed probes, or changed headers of
+// theirs, are meant for. New contenders are marked anyway.
+func indexProbes(clusters clusterSet, opt *endpoint.Options, checks *pool.CheckEdit, builder *pool.Builder, dirty *dirty) {
+	s := &probeStage{opt, checks, builder}
+	for i, e := range clusters {
 		index := e.state.Probes.Edit()
-		if c.prev == nil {
+		if e.before == nil {
 			for _, p := range e.in.Probes.All() {
-				if pool.UsableProbe(p, c.next.Opt) {
+				if pool.UsableProbe(p, opt) {
 					index.Set(pool.ProbeKey(p), p)
-					c.beginAlone(p)
+					s.beginAlone(p)
 				}
 			}
 			e.state.Probes = index.Map()
 			continue
 		}
-		before := c.prev.In.Clusters[i]
+		var concerned concerned
 		for _, ref := range e.in.Changed {
 			if ref.Kind == api.KindProbe {
-				old, _ := before.Probes.Get(ref.Name)
+				old, _ := e.before.Probes.Get(ref.Name)
 				p, _ := e.in.Probes.Get(ref.Name)
-				c.renewProbe(e, index, old, p)
+				s.renew(index, &concerned, old, p)
 			}
 		}
-		for _, namespace := range e.again {
+		for _, namespace := range dirty.secrets[i] {
 			for _, p := range e.in.Probes.Beginning(namespace + "/") {
-				if pool.HeadersOf(&p.Check, &p.Meta) != "" && pool.UsableProbe(p, c.next.Opt) {
-					c.endAlone(p)
-					c.beginAlone(p)
-					e.concerns(p)
+				if pool.HeadersOf(&p.Check, &p.Meta) != "" && pool.UsableProbe(p, opt) {
+					s.endAlone(p)
+					s.beginAlone(p)
+					concerned.add(p)
 				}
 			}
 		}
 		e.state.Probes = index.Map()
+		for who := range concerned.among(e.state, builder) {
+			dirty.contender(who)
+		}
 	}
 }
 
-// renewProbe replaces the probe old; one of them is nil if the probe came or went. A probe that
+// renew replaces the probe old; one of them is nil if the probe came or went. A probe that
 // says nothing, or the same as before, affects nothing.
-func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckProbe], old, p *api.HealthCheckProbe) {
-	b, before, after := &c.builder, "", ""
-	if old != nil && pool.UsableProbe(old, c.next.Opt) {
+func (s *probeStage) renew(index *tree.Edit[*api.HealthCheckProbe], concerned *concerned, old, p *api.HealthCheckProbe) {
+	b, before, after := s.builder, "", ""
+	if old != nil && pool.UsableProbe(old, s.opt) {
 		before = pool.ProbeKey(old)
 	}
-	if p != nil && pool.UsableProbe(p, c.next.Opt) {
+	if p != nil && pool.UsableProbe(p, s.opt) {
 		after = pool.ProbeKey(p)
 	}
 	same := before == after
@@ -65,32 +79,32 @@ func (c *compiler) renewProbe(e *clusterEdit, index *tree.Edit[*api.HealthCheckP
 	}
 	if before != "" && !same {
 		index.Delete(before)
-		c.endAlone(old)
-		e.concerns(old)
+		s.endAlone(old)
+		concerned.add(old)
 	}
 	if after == "" {
 		return
 	}
 	index.Set(after, p)
 	if !same {
-		c.beginAlone(p)
-		e.concerns(p)
+		s.beginAlone(p)
+		concerned.add(p)
 	}
 }
 
 // beginAlone begins a probe's own check if the operator allows it without a published name (rule
 // 4.10).
-func (c *compiler) beginAlone(p *api.HealthCheckProbe) {
-	if pool.Alone(p, c.next.Opt) {
-		c.checks.Begin(pool.ProbeUser(p))
-		c.builder.Watch(c.builder.ProbeTarget(p), func() *health.Target { return c.builder.ProbeTargetBefore(p) })
+func (s *probeStage) beginAlone(p *api.HealthCheckProbe) {
+	if pool.Alone(p, s.opt) {
+		s.checks.Begin(pool.ProbeUser(p))
+		s.builder.Watch(s.builder.ProbeTarget(p), func() *health.Target { return s.builder.ProbeTargetBefore(p) })
 	}
 }
 
 // endAlone ends what beginAlone began.
-func (c *compiler) endAlone(p *api.HealthCheckProbe) {
-	if pool.Alone(p, c.next.Opt) {
-		c.checks.Release(pool.ProbeUser(p), []string{c.builder.ProbeTarget(p).Key()})
+func (s *probeStage) endAlone(p *api.HealthCheckProbe) {
+	if pool.Alone(p, s.opt) {
+		s.checks.Release(pool.ProbeUser(p), []string{s.builder.ProbeTarget(p).Key()})
 	}
 }
 
@@ -113,46 +127,32 @@ func (s *subjects) meet(c *endpoint.Contender, at status.TargetSet, meant []stri
 	return false
 }
 
-// concerns notes that a probe came, went or changed. What it does to names is marked later, in one
-// pass over each namespace.
-func (e *clusterEdit) concerns(p *api.HealthCheckProbe) {
-	s := e.concerned[p.Namespace()]
+// concerned has the subjects of probes that came, went or changed, by namespace; nil for none.
+type concerned map[string]*subjects
+
+// add notes that a probe came, went or changed.
+func (all *concerned) add(p *api.HealthCheckProbe) {
+	s := (*all)[p.Namespace()]
 	if s == nil {
 		s = &subjects{make(map[string]bool), make(map[string]bool)}
-		if e.concerned == nil {
-			e.concerned = make(map[string]*subjects)
+		if *all == nil {
+			*all = make(concerned)
 		}
-		e.concerned[p.Namespace()] = s
+		(*all)[p.Namespace()] = s
 	}
 	s.addresses[p.Address], s.about[p.Address+"/"+pool.About(p)] = true, true
 }
 
-// markProbed marks the subjects of probes that changed, or whose headers did. New contenders are
-// marked anyway.
-func (c *compiler) markProbed() {
-	for i, e := range c.clusters {
-		for namespace, s := range e.concerned {
+// among yields the contenders of a cluster that the probes are meant for, in one pass over each namespace.
+func (all concerned) among(state *status.Cluster, b *pool.Builder) iter.Seq[*endpoint.Contender] {
+	return func(yield func(*endpoint.Contender) bool) {
+		for namespace, s := range all {
 			at := status.NewTargetSet(s.addresses)
-			for who := range c.prev.Clusters[i].Contenders(namespace) {
-				if at.Meets(who.Targets) && s.meet(who, at, c.builder.Meant(who)) {
-					c.change(who)
+			for who := range state.Contenders(namespace) {
+				if at.Meets(who.Targets) && s.meet(who, at, b.Meant(who)) && !yield(who) {
+					return
 				}
 			}
-		}
-	}
-}
-
-// mark marks everything that a Gateway publishes; markAt, what it publishes at one of the targets.
-func (c *compiler) mark(t *endpoint.Target) {
-	for _, who := range t.Contenders {
-		c.change(who)
-	}
-}
-
-func (c *compiler) markAt(t *endpoint.Target, at status.TargetSet) {
-	for _, who := range t.Contenders {
-		if at.Meets(who.Targets) {
-			c.change(who)
 		}
 	}
 }

@@ -46,16 +46,16 @@ func (s *Snapshot) Published() iter.Seq2[string, api.Kept] {
 // of the Corefile: it may get or lose a Zone, which not all replicas see at once, and with two
 // places, two contents could have one serial. It is also so for a Zone outside of the cluster that
 // keeps serials: then write access and the elected replica there do not matter.
-func (d *draft) keptOf(at *endpoint.Zone) (kept api.Kept, beside bool) {
+func keptOf(at *endpoint.Zone, in *api.Objects) (kept api.Kept, beside bool) {
 	if at.Object != nil {
-		for _, in := range d.next.In.Clusters {
-			if z, ok := in.Zones.Get(at.Object.Name); ok && in.Name == at.Object.Cluster {
+		for _, c := range in.Clusters {
+			if z, ok := c.Zones.Get(at.Object.Name); ok && c.Name == at.Object.Cluster {
 				kept = z.Kept
 			}
 		}
 	}
-	other, _ := d.next.In.Serials.Get(at.Origin)
-	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != d.next.In.SerialWriter
+	other, _ := in.Serials.Get(at.Origin)
+	return kept.Newer(other), at.Origin == at.Corefile.Origin || at.Object != nil && at.Object.Cluster != in.SerialWriter
 }
 
 // Proposals returns what the writer should keep beside the Zones, in the order of Snapshot.Zones.

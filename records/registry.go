@@ -8,19 +8,19 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// markAcquired has the groups made anew whose hosts have another registered owner than before.
-func (c *contest) markAcquired() {
-	if c.prev == nil {
+// markLines has the groups resolved anew of hosts with another line in the registry than before.
+func (r *resolver) markLines(changed []string) {
+	if r.anew {
 		return
 	}
-	for _, host := range c.next.In.AcquiredChanged {
-		if _, is := api.OfZoneKey(host); is || c.zoneOf(rdata.Base(host)) < 0 { // Zones that this affects are made anew
+	for _, host := range changed {
+		if _, is := api.OfZoneKey(host); is || r.zones.of(rdata.Base(host)) < 0 { // Zones that this affects are made anew
 			continue
 		}
-		c.changeKnown(endpoint.GroupKey(host))
-		c.noteLine(host)
-		if n := c.nodeAt(host); n != nil && slices.ContainsFunc(n.Records, c.registry.MeetsReserved) {
-			c.contend(host)
+		r.dirty.known(endpoint.GroupKey(host))
+		r.dirty.line(host)
+		if n := r.zones.node(host); n != nil && slices.ContainsFunc(n.Records, r.registry.MeetsReserved) {
+			r.dirty.contend(host)
 		}
 	}
 }

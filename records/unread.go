@@ -11,28 +11,24 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// contendUnread adds the contenders of owners that cannot be read to their groups, and removes those that can be read.
-func (c *contest) contendUnread() {
-	drop := func(who *endpoint.Contender) {
-		if who != nil {
-			c.change(who).lose(who)
-		}
-	}
+// contendUnread adds the contenders of owners that cannot be read to their groups, and removes those that can be read: reread, or all of
+// lines if everything is made anew.
+func contendUnread(lines owner.Lines, reread []owner.Reread, zones *zoneSet, dirty *dirty, anew bool) {
 	add := func(who *endpoint.Contender) {
-		if who == nil || c.placeOf(who.Host) != endpoint.InZone || c.zones[c.zoneOf(rdata.Base(who.Host))].Unread != nil {
-			return
+		if who != nil && zones.placeOf(who.Host) == endpoint.InZone && zones.at[zones.of(rdata.Base(who.Host))].Unread == nil {
+			dirty.gain(who)
 		}
-		ch := c.change(who)
-		ch.add = append(ch.add, who)
 	}
-	if c.prev == nil {
-		for _, who := range c.next.unread.Hosts.All() {
+	if anew {
+		for _, who := range lines.Hosts.All() {
 			add(who)
 		}
 		return
 	}
-	for _, r := range c.reread {
-		drop(r.Was)
+	for _, r := range reread {
+		if r.Was != nil {
+			dirty.lose(r.Was)
+		}
 		add(r.Now)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
-// children renews the index of existing children.
-func (c *compiler) children() {
-	for i, e := range c.clusters {
-		if c.prev == nil {
+// indexChildren renews the index of existing children of each cluster: DNSRecords and probes, by their parents.
+func indexChildren(clusters clusterSet) {
+	for _, e := range clusters {
+		if e.before == nil {
 			if e.in.DNSRecords.Len()+e.in.Probes.Len() == 0 {
 				continue
 			}
@@ -22,7 +22,7 @@ func (c *compiler) children() {
 			e.state.Offspring = edit.Offspring()
 			continue
 		}
-		before, edit := c.prev.In.Clusters[i], status.OffspringEdit{}
+		edit := status.OffspringEdit{}
 		for _, ref := range e.in.Changed {
 			if ref.Kind != api.KindDNSRecord && ref.Kind != api.KindProbe {
 				continue
@@ -31,12 +31,12 @@ func (c *compiler) children() {
 				edit = e.state.Offspring.Edit()
 			}
 			if ref.Kind == api.KindProbe {
-				old, _ := before.Probes.Get(ref.Name)
+				old, _ := e.before.Probes.Get(ref.Name)
 				now, _ := e.in.Probes.Get(ref.Name)
 				edit.Probe(old, now)
 				continue
 			}
-			old, _ := before.DNSRecords.Get(ref.Name)
+			old, _ := e.before.DNSRecords.Get(ref.Name)
 			now, _ := e.in.DNSRecords.Get(ref.Name)
 			edit.Record(old, now)
 		}
