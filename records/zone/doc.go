@@ -4,7 +4,8 @@
 //	zone.go        a zone, its nodes, and the edit that makes its next version, with empty non-terminals   RFC 4592
 //	node.go        what a node is to those who look at it
 //	settle.go      what has changed in an edit → the RRsets there
-//	rrset.go       the Records of one name → RRsets, and those that lose   rule 5.3
+//	rrset.go       the Records of one name → RRsets
+//	coexist.go     which Records of one name stand beside each other and its other data   rule 5.3
 //	fitting.go     the Records of one RRset → those that a message can hold   rule 8.1
 //	loss.go        the Records that lose → why, for their owners
 //	claims.go      who keeps a name, or a part of its data, to itself   rules 5.1, 5.3 and 5.9

@@ -9,7 +9,6 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
-	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -58,7 +57,7 @@ func RRsetsOf(records []*endpoint.Record, at Others, lose func(*endpoint.Record,
 	if lose == nil {
 		lose = func(*endpoint.Record, *endpoint.Problem) {}
 	}
-	records = besideOthers(records, at, lose)
+	records = coexisting(records, at, lose)
 	switch len(records) {
 	case 0:
 		return nil
@@ -101,115 +100,6 @@ func sortByData(records []*endpoint.Record) {
 		}
 		return cmp.Or(compareData(a.RR, b.RR), a.Older(b))
 	})
-}
-
-// besideOthers returns the Records that may stand beside each other and the other data. Older ones
-// go first.
-func besideOthers(records []*endpoint.Record, at Others, lose func(*endpoint.Record, *endpoint.Problem)) []*endpoint.Record {
-	if len(records) == 1 && at.By == nil && at.Owner == nil && at.refused == nil && at.Fixed == nil {
-		return records // almost always
-	}
-	byAge := slices.Clone(records)
-	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // an object's Records keep their order
-	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
-	displaced, first := administrativeTypes(byAge, lose), at.First(byAge)
-	var alias, dname *endpoint.Record // the first of their type
-	var other *endpoint.Record        // the first of a type other than CNAME
-	n := 0
-	return slices.DeleteFunc(byAge, func(r *endpoint.Record) bool {
-		rtype := r.RR.Header().Rrtype
-		switch {
-		case n == endpoint.MaxAtName:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "at most %d Records may have one name: serving the older ones", endpoint.MaxAtName))
-		case at.claimOn(r) != nil:
-			lose(r, at.claimOn(r).Problem(r.Name, &r.Record.Meta))
-		case displaced[rtype] != nil && !r.Beside:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
-				"%s of the administering namespace has the %s records at this name", displaced[rtype].Object(r), r.Record.Type))
-		case at.Owner != nil && (endpoint.Steered(rtype) || at.Alias && r.Origin > 0):
-			lose(r, &endpoint.Problem{Reason: endpoint.ReasonConflicted})
-		case !r.Beside && at.By != nil && !r.Record.SameNamespace(at.By.By):
-			lose(r, at.stranger(r))
-		case !r.Beside && at.By == nil && first != nil && !r.Record.SameNamespace(&first.Record.Meta):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "the name belongs to %s", first.Object(r)))
-		case at.reserved() && endpoint.Steered(rtype):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted,
-				"%s is a name server of the Corefile, which has its addresses", endpoint.TrimDot(r.Name)))
-		case rtype == dns.TypeCNAME && alias != nil && !dns.IsDuplicate(r.RR, alias.RR):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one CNAME: %s comes first", alias.Object(r)))
-		case rtype == dns.TypeCNAME && other != nil:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s of type %s comes first", other.Object(r), other.Record.Type))
-		case rtype != dns.TypeCNAME && alias != nil:
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a CNAME cannot be beside other data: %s comes first", alias.Object(r)))
-		case rtype == dns.TypeDNAME && dname != nil && !dns.IsDuplicate(r.RR, dname.RR):
-			lose(r, endpoint.Problemf(endpoint.ReasonConflicted, "a name can have only one DNAME: %s comes first", dname.Object(r)))
-		default:
-			n++
-			switch {
-			case rtype == dns.TypeCNAME:
-				alias = cmp.Or(alias, r)
-			case rtype == dns.TypeDNAME:
-				dname, other = cmp.Or(dname, r), cmp.Or(other, r)
-			default:
-				other = cmp.Or(other, r)
-			}
-			return false
-		}
-		return true
-	})
-}
-
-// administrativeTypes returns, by type, the first of some Records that stand beside any owner's: other namespaces' Records of these types do
-// not join them (rule 5.3). nil for none, or if there are no others. It calls note for each that displaces others.
-func administrativeTypes(records []*endpoint.Record, note func(*endpoint.Record, *endpoint.Problem)) (first map[uint16]*endpoint.Record) {
-	beside := func(r *endpoint.Record) bool { return r.Beside }
-	if !slices.ContainsFunc(records, beside) || !slices.ContainsFunc(records, func(r *endpoint.Record) bool { return !r.Beside }) {
-		return nil // almost always
-	}
-	first = make(map[uint16]*endpoint.Record)
-	for _, r := range records {
-		if rtype := r.RR.Header().Rrtype; r.Beside && first[rtype] == nil {
-			first[rtype] = r
-		}
-	}
-	for _, r := range records {
-		rtype := r.RR.Header().Rrtype
-		others := func(o *endpoint.Record) bool { return !o.Beside && o.RR.Header().Rrtype == rtype }
-		if i := slices.IndexFunc(records, others); r.Beside && i >= 0 {
-			note(r, endpoint.Problemf(endpoint.ReasonDisplaces, "the %s records of other namespaces at this name, the first of %s, are not served beside it",
-				r.Record.Type, records[i].Object(r)))
-		}
-	}
-	return first
-}
-
-// claimOn returns the claim that keeps a Record out; nil for none.
-func (at *Others) claimOn(r *endpoint.Record) *owner.Claim {
-	i := slices.IndexFunc(at.refused, func(o Refusal) bool { return o.record == r })
-	if i < 0 {
-		return nil
-	}
-	return at.refused[i].claim
-}
-
-// stranger returns the problem that another namespace has the name of a Record.
-func (at *Others) stranger(r *endpoint.Record) *endpoint.Problem {
-	if at.Owner != nil {
-		return &endpoint.Problem{Reason: endpoint.ReasonConflicted}
-	}
-	return endpoint.Problemf(endpoint.ReasonConflicted, "%s", at.By.Owns("the name", &r.Record.Meta))
-}
-
-// First returns the first of some Records that may have the name: of the namespace that has it, or of any if none is known to; nil for
-// none.
-func (at *Others) First(records []*endpoint.Record) *endpoint.Record {
-	i := slices.IndexFunc(records, func(r *endpoint.Record) bool {
-		return r.Owns() && at.claimOn(r) == nil && (at.By == nil || r.Record.SameNamespace(at.By.By))
-	})
-	if i < 0 {
-		return nil
-	}
-	return records[i]
 }
 
 // HasAlias reports whether one host's contenders answer with a hostname.
