@@ -9,10 +9,38 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
+// state says how the published version of a zone stands to its newest one.
+type state uint8
+
+const (
+	unpublished state = iota // no content known here has been kept: SOA records have an interim serial, and nothing is transferred
+	current                  // it has the newest content
+	behind                   // it has another one
+)
+
+// content says which content of a zone was kept.
+type content uint8
+
+const (
+	ofNone      content = iota // none that this server knows
+	ofNewest                   // that of the newest version
+	ofRecent                   // of a version between the published one and the newest
+	ofPublished                // the published one, under another serial
+)
+
+// afterKept is the state after that content was kept with a serial higher than the published one; rows are the states before. A new content
+// leads to behind, or current if it is the published one; an unpublished zone stays so.
+var afterKept = [...][4]state{
+	unpublished: {ofNone: unpublished, ofNewest: current, ofRecent: behind, ofPublished: unpublished},
+	current:     {ofNone: current, ofNewest: current, ofRecent: behind, ofPublished: current},
+	behind:      {ofNone: behind, ofNewest: current, ofRecent: behind, ofPublished: behind},
+}
+
 // publisher separates a zone's newest version from the published one, which SOA records and transfers
 // show, if a writer keeps serials (rule 6.7, docs/decisions/0027). It is immutable.
 type publisher struct {
-	// published is the published version; nil if none has been kept. It holds what transfers need,
+	state state
+	// published is the published version; nil if it is unpublished. It holds what transfers need,
 	// and its journal has the steps between published versions.
 	published *Zone
 	// recent are the versions since, oldest first, without the newest: the writer may yet keep any
@@ -110,10 +138,10 @@ func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 	}
 	was := g.published
 	if p.Kept.Serial != 0 {
-		g.look(z, e.id)
+		g.keep(z, e.id)
 	}
 	switch {
-	case g.published != nil && g.published.hash == z.hash:
+	case g.state == current:
 		g.since = time.Time{}
 	case g.since.IsZero() || g.published != was:
 		g.since = now
@@ -139,9 +167,15 @@ func (e *Edit) nextPublisher(z, before *Zone) publisher {
 	if before.hash != z.hash {
 		g.push(before, e.replaced(before, anew))
 	}
+	if g.published != nil {
+		g.state = behind
+		if g.published.hash == z.hash {
+			g.state = current
+		}
+	}
 	switch {
-	case g.published == nil:
-	case g.published.hash == z.hash && len(g.recent) == 0:
+	case g.state == unpublished:
+	case g.state == current && len(g.recent) == 0:
 		g.changed, g.blind = tree.Map[uint32]{}, 0
 	case anew:
 		g.changed, g.blind = tree.Map[uint32]{}, e.id
@@ -198,35 +232,47 @@ func (g *publisher) note(names []string, generation uint32) {
 	}
 }
 
-// look publishes the version with the kept content, if there is one and its serial is higher than
-// the published one. z is the newest version, made by the edit id.
-func (g *publisher) look(z *Zone, id uint32) {
+// keep publishes the version with the kept content, if that is known and its serial higher than the published one. z is the newest version,
+// made by the edit id.
+func (g *publisher) keep(z *Zone, id uint32) {
 	hash, ok := parseHash(g.kept.Hash)
 	n := Numbered{g.kept.Serial, hash}
 	g.see(n)
 	if !ok || n != g.seen || g.published != nil && !newer(n.Serial, g.published.serial) {
 		return
 	}
-	if z.hash == hash {
+	kept, at := g.find(z, hash)
+	switch kept {
+	case ofNewest:
 		g.publish(z, n.Serial)
 		g.recent, g.changed, g.blind = nil, tree.Map[uint32]{}, 0
-		return
+	case ofRecent:
+		v := g.recent[at]
+		g.publish(v.Zone, n.Serial)
+		g.recent = g.recent[at+1:]
+		if g.forget(v.made); g.state == unpublished {
+			g.blind = id // nothing was noted
+		}
+	case ofPublished:
+		g.publish(g.published, n.Serial)
+	}
+	g.state = afterKept[g.state][kept]
+}
+
+// find returns which content of the zone has a hash, and where in recent it is.
+func (g *publisher) find(z *Zone, hash digest) (of content, at int) {
+	if z.hash == hash {
+		return ofNewest, 0
 	}
 	for i := len(g.recent) - 1; i >= 0; i-- {
-		if v := g.recent[i]; v.hash == hash {
-			first := g.published == nil
-			g.publish(v.Zone, n.Serial)
-			g.recent = g.recent[i+1:]
-			g.forget(v.made)
-			if first {
-				g.blind = id // nothing was noted
-			}
-			return
+		if g.recent[i].hash == hash {
+			return ofRecent, i
 		}
 	}
 	if g.published != nil && g.published.hash == hash {
-		g.publish(g.published, n.Serial)
+		return ofPublished, 0
 	}
+	return ofNone, 0
 }
 
 // see notes what is published or kept somewhere.
@@ -279,7 +325,7 @@ func (g *publisher) forget(made uint32) {
 // known, whether or not its content is known here, else a first one.
 func (g *publisher) interim(before *Zone, now time.Time) uint32 {
 	serial := g.seen.Serial
-	if before != nil && before.publisher != nil && before.publisher.published == nil {
+	if before != nil && before.publisher != nil && before.publisher.state == unpublished {
 		serial = newest(before.serial, serial)
 	}
 	if serial == 0 {
@@ -302,7 +348,7 @@ func (z *Zone) display(interim uint32) {
 // before's, whatever the time.
 func (g *publisher) proposal(z, before *Zone, now time.Time) uint32 {
 	hash, _ := parseHash(g.kept.Hash)
-	if g.published != nil && g.published.hash == z.hash && g.published.serial == g.seen.Serial &&
+	if g.state == current && g.published.serial == g.seen.Serial &&
 		(g.kept.Serial != g.seen.Serial || hash == z.hash) {
 		return g.published.serial
 	}
