@@ -91,17 +91,18 @@ func (r *resolver) renewGroup(change *groupChange) {
 	if old != nil {
 		names = append(slices.Clip(names), old.Owned...)
 	}
-	wildcard := rdata.WildcardOf(change.key)
-	was := r.ownerBeside(change.key, wildcard)
-	r.putGroup(change.key, old, g, names)
-	if !sameClaimant(was, r.ownerBeside(change.key, wildcard)) {
-		old, g = g, &status.NameGroup{Group: owner.Group{Contenders: g.Contenders}} // whether the wildcard is covered depends on the owner
-		r.putGroup(change.key, old, g, names)
+	r.buildGroup(change.key, g, names)
+	if old != nil {
+		r.checks.Release(change.key, old.Checks)
 	}
+	r.countConflicts(g, 1)
+	r.putNames(old, g)
+	r.putOwners(old, g)
+	r.setOwners(old, g)
 	r.dirty.resolved(change, g)
 	if !r.anew {
 		r.markBelow(change.key)
-		r.markBelow(wildcard)
+		r.markBelow(rdata.WildcardOf(change.key))
 	}
 	r.noteGroup(change.key, g)
 	if len(g.Contenders)+len(g.Owned) == 0 && !r.registry.Keeps(change.key) {
@@ -109,26 +110,6 @@ func (r *resolver) renewGroup(change *groupChange) {
 		return
 	}
 	r.groups.Set(change.key, g)
-}
-
-// putGroup builds a group and puts it in the place of old, which may be nil.
-func (r *resolver) putGroup(key string, old, g *status.NameGroup, names []string) {
-	r.buildGroup(key, g, names)
-	if old != nil {
-		r.checks.Release(key, old.Checks)
-	}
-	r.countConflicts(g, 1)
-	r.putNames(old, g)
-	r.putOwners(old, g)
-	r.setOwners(old, g)
-}
-
-// ownerBeside returns the owner of a name, if there may be Records at the wildcard below; nil for none.
-func (r *resolver) ownerBeside(name, wildcard string) *endpoint.Contender {
-	if endpoint.Underscored(name) || r.zones.of(name) < 0 || r.zones.node(wildcard) == nil {
-		return nil
-	}
-	return r.zones.edit(r.zones.of(name)).OwnerOf(name)
 }
 
 // putNames puts a built group's names into their zones, and removes those that only old had.
@@ -156,11 +137,8 @@ func (r *resolver) setOwners(old, g *status.NameGroup) {
 			r.zones.edit(r.zones.of(name)).SetOwner(name, zone.Ownership{})
 		}
 	}
-	if !r.recorded {
-		return
-	}
 	for name, by := range r.ownerships {
-		if n := r.zones.node(name); n != nil && len(n.Records) > 0 || by.By.Reserved() {
+		if n := r.zones.node(name); n != nil && len(n.Records) > 0 || by.By.Reserved() || r.besideWildcard(name) {
 			r.zones.edit(r.zones.of(name)).SetOwner(name, by)
 			g.Owned = append(g.Owned, name)
 		}
@@ -168,19 +146,9 @@ func (r *resolver) setOwners(old, g *status.NameGroup) {
 	slices.Sort(g.Owned)
 }
 
-// ownershipsOf returns the ownership of the contenders' hosts, by host. The contenders are in the order of precedence; won are those
-// served.
-func ownershipsOf(contenders, won []*endpoint.Contender) map[string]zone.Ownership {
-	ownerships := make(map[string]zone.Ownership)
-	for _, on := range owner.ByHost(contenders) {
-		ownerships[on[0].Host] = zone.Ownership{By: on[0]}
-	}
-	for _, on := range owner.ByHost(won) {
-		by := ownerships[on[0].Host]
-		by.Owner, by.Alias = on[0], zone.HasAlias(on)
-		ownerships[on[0].Host] = by
-	}
-	return ownerships
+// besideWildcard reports whether there may be Records at the wildcard below a name.
+func (r *resolver) besideWildcard(name string) bool {
+	return r.zones.of(name) >= 0 && r.zones.node(rdata.WildcardOf(name)) != nil
 }
 
 // countConflicts adds n to a zone's count for each contender of the zone that lost in g.
@@ -201,36 +169,64 @@ func (r *resolver) buildGroup(key string, g *status.NameGroup, names []string) {
 	g.Notes, g.Dropped, g.Checks = r.builder.Notes, r.builder.Dropped, r.checks.Used
 }
 
-// resolveGroup decides on the contenders of g. names are those at which several namespaces have records.
+// resolveGroup decides on the contenders of g. names are those at which several namespaces have records. The host of the key comes before its
+// wildcard: whether one further up covers the wildcard depends on the host's owner.
 func (r *resolver) resolveGroup(key string, g *status.NameGroup, names []string) (won []*endpoint.Contender) {
-	contenders, won, lost := r.decide(g.Contenders, names)
 	if r.recorded {
-		r.ownerships = ownershipsOf(contenders, won)
-		for _, name := range [...]string{key, rdata.WildcardOf(key)} {
-			if _, known := r.ownerships[name]; !known && r.zones.of(key) >= 0 {
-				r.reserve(name)
+		r.ownerships = make(map[string]zone.Ownership)
+	}
+	wildcard := rdata.WildcardOf(key)
+	for _, host := range [...]string{key, wildcard} {
+		var on []*endpoint.Contender
+		for _, who := range g.Contenders {
+			if who.Host == host {
+				on = append(on, who)
 			}
 		}
+		contenders, served, lost := r.decide(host, on, slices.Contains(names, host))
+		won, g.Lost = append(won, served...), append(g.Lost, lost...)
+		if !r.recorded {
+			continue
+		}
+		if by := r.ownershipOf(host, contenders, served); by.By != nil {
+			r.ownerships[host] = by
+		}
+		if host == key && r.besideWildcard(key) {
+			e := r.zones.edit(r.zones.of(key))
+			if n := e.Node(key); n != nil && n.Steered.Owner != nil {
+				e.Set(key, pool.Steered{}) // until putNames
+			}
+			e.SetOwner(key, r.ownerships[key])
+		}
 	}
-	g.Lost = lost
 	return won
 }
 
-// reserve keeps a name without contenders for the namespace of its deleted owner, and so what that name claims (rules 5.4 and 5.9).
-func (r *resolver) reserve(name string) {
-	if n := r.zones.node(name); n != nil && slices.ContainsFunc(n.Records, (*endpoint.Record).Owns) {
-		return // touch sees to it
+// ownershipOf returns the ownership of a host with contenders, in the order of precedence, of which those served are; without contenders, a
+// name is kept for the namespace of its deleted owner, and so what that name claims (rules 5.4 and 5.9).
+func (r *resolver) ownershipOf(host string, contenders, served []*endpoint.Contender) (by zone.Ownership) {
+	switch {
+	case len(contenders) > 0:
+		by.By = contenders[0]
+	case r.zones.of(host) < 0:
+		return by
+	default:
+		if n := r.zones.node(host); n != nil && slices.ContainsFunc(n.Records, (*endpoint.Record).Owns) {
+			return by // the placer sees to it
+		}
+		by.By = r.registry.Reserved(host, nil)
 	}
-	if v := r.registry.Reserved(name, nil); v != nil {
-		r.ownerships[name] = zone.Ownership{By: v}
+	if len(served) > 0 {
+		by.Owner, by.Alias = served[0], zone.HasAlias(served)
 	}
+	return by
 }
 
-// decide decides which contenders, of those given and of the records at their hosts and at names, are served. It returns the contenders
-// that no claim keeps out, in the order of precedence.
-func (r *resolver) decide(of []*endpoint.Contender, names []string) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
+// decide decides which contenders for a host, of those given and of the records there, are served. contended is true if several namespaces
+// have records there. It returns the contenders that no claim keeps out, in the order of precedence.
+func (r *resolver) decide(host string, on []*endpoint.Contender, contended bool) (contenders, won []*endpoint.Contender, lost []owner.Loss) {
 	var barred map[*endpoint.Contender]*owner.Claim
-	contenders = slices.DeleteFunc(slices.Clone(r.registry.Order(r.withRecords(of, names))), func(who *endpoint.Contender) bool {
+	contenders = slices.DeleteFunc(slices.Clone(r.registry.Order(r.withRecords(host, on, contended))), func(who *endpoint.Contender) bool {
 		claim := r.keptOutBy(who)
 		switch {
 		case claim == nil:
@@ -250,38 +246,26 @@ func (r *resolver) decide(of []*endpoint.Contender, names []string) (contenders,
 	return contenders, won, append(lost, lostHere...)
 }
 
-// withRecords adds to a group's contenders those of the records at their hosts, and at names where several namespaces have, or had, records
-// (rules 5.3 and 5.4), older first.
-func (r *resolver) withRecords(contenders []*endpoint.Contender, names []string) []*endpoint.Contender {
-	if !r.recorded {
+// withRecords adds to the contenders for a host those of the records there, older first, if there are contenders, or several namespaces
+// have, or had, records (rules 5.3 and 5.4).
+func (r *resolver) withRecords(host string, contenders []*endpoint.Contender, contended bool) []*endpoint.Contender {
+	at := r.zones.of(host)
+	if !r.recorded || !contended && len(contenders) == 0 || at < 0 { // its zone has gone
 		return contenders
 	}
-	all, looked := slices.Clip(contenders), make(map[string]bool, len(contenders)+len(names))
-	look := func(host string, contended bool) {
-		if looked[host] || r.zones.of(host) < 0 { // its zone has gone
-			return
-		}
-		looked[host] = true
-		if n := r.zones.node(host); n != nil {
-			at := r.zones.of(host)
-			served := slices.DeleteFunc(slices.Clone(contenders), func(who *endpoint.Contender) bool {
-				return who.Host != host || r.keptOutByData(who, r.zones.at[at].Origin()) != nil
-			})
-			on := owner.Contenders(n.Name, n.Records, r.zones.edit(at).Out(n, served))
-			if contended || len(on) > 1 || len(on) == 1 && r.registry.Reserved(host, on) != nil {
-				all = append(all, on...)
-			}
-		}
+	n := r.zones.node(host)
+	if n == nil {
+		return contenders
 	}
-	for _, who := range contenders {
-		look(who.Host, true)
+	served := slices.DeleteFunc(slices.Clone(contenders), func(who *endpoint.Contender) bool {
+		return r.keptOutByData(who, r.zones.at[at].Origin()) != nil
+	})
+	on := owner.Contenders(n.Name, n.Records, r.zones.edit(at).Out(n, served))
+	if len(on) == 0 || len(contenders) == 0 && len(on) == 1 && r.registry.Reserved(host, on) == nil {
+		return contenders
 	}
-	for _, name := range names {
-		look(name, false)
-	}
-	if len(all) > len(contenders) {
-		slices.SortStableFunc(all, (*endpoint.Contender).Older)
-	}
+	all := append(slices.Clip(contenders), on...)
+	slices.SortStableFunc(all, (*endpoint.Contender).Older)
 	return all
 }
 

@@ -62,37 +62,35 @@ func (g *Group) Loss(c *endpoint.Contender) (l Loss, ok bool) {
 	return g.Lost[i], true
 }
 
-// Resolve decides which contenders, given in the order of precedence, are served. A host belongs to the namespace of its first contender,
-// and its addresses to the first of these that has any, with those that share the host with it. The others lose as a whole (rules 5.3 to
-// 5.6). Contenders of records neither win nor lose. Those that are barred have their hosts, but cannot be served there.
-func Resolve(contenders []*endpoint.Contender, barred map[*endpoint.Contender]*Claim) (won []*endpoint.Contender, lost []Loss) {
-	won = make([]*endpoint.Contender, 0, len(contenders))
-	for _, on := range ByHost(contenders) {
-		first, sharing, aliases := on[0], 0, aliasesOf(on)
-		var owner *endpoint.Contender
-		for _, c := range on {
-			switch own := c.By.SameNamespace(first.By); {
-			case own && barred[c] != nil:
-				lost = append(lost, Loss{Contender: c, Owner: barred[c].By, Claim: barred[c]})
-				continue
-			case own && owner == nil && (!c.Static || c.Addresses):
-				owner = c
-			case c.Static:
-				continue
-			case !own:
-				lost = append(lost, Loss{Contender: c, Owner: first})
-				continue
-			case !share(owner, c, aliases):
-				lost = append(lost, Loss{Contender: c, Owner: owner})
-				continue
-			case sharing == maxSharing:
-				lost = append(lost, Loss{Contender: c, Owner: owner, Crowded: true})
-				continue
-			}
-			if !c.Static {
-				sharing++
-				won = append(won, c)
-			}
+// Resolve decides which contenders of one host, given in the order of precedence, are served. The host belongs to the namespace of the
+// first, and its addresses to the first of these that has any, with those that share the host with it. The others lose as a whole (rules 5.3
+// to 5.6). Contenders of records neither win nor lose. Those that are barred have the host, but cannot be served there.
+func Resolve(on []*endpoint.Contender, barred map[*endpoint.Contender]*Claim) (won []*endpoint.Contender, lost []Loss) {
+	won = make([]*endpoint.Contender, 0, len(on))
+	sharing, aliases := 0, aliasesOf(on)
+	var owner *endpoint.Contender
+	for _, c := range on {
+		switch own := c.By.SameNamespace(on[0].By); {
+		case own && barred[c] != nil:
+			lost = append(lost, Loss{Contender: c, Owner: barred[c].By, Claim: barred[c]})
+			continue
+		case own && owner == nil && (!c.Static || c.Addresses):
+			owner = c
+		case c.Static:
+			continue
+		case !own:
+			lost = append(lost, Loss{Contender: c, Owner: on[0]})
+			continue
+		case !share(owner, c, aliases):
+			lost = append(lost, Loss{Contender: c, Owner: owner})
+			continue
+		case sharing == maxSharing:
+			lost = append(lost, Loss{Contender: c, Owner: owner, Crowded: true})
+			continue
+		}
+		if !c.Static {
+			sharing++
+			won = append(won, c)
 		}
 	}
 	return won, lost

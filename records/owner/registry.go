@@ -48,23 +48,20 @@ func (r *Registry) follows(c *endpoint.Contender) bool {
 	return ok && r.In.MetaOf(line).SameNamespace(c.By)
 }
 
-// Order sorts contenders, given in the order of age, by precedence: first those registered for their hosts, then those of the registered
+// Order sorts the contenders of one host, given in the order of age, by precedence: first the registered one, then those of the registered
 // namespace, which succeed an owner that has gone. Policies that yield to a DNSRecord (rule 1.8), and what only the guard keeps (rule 8.5),
-// follow others of their namespace. Reservations come first of all. Contenders that stand for unreadable owners are dropped if the owner
-// itself is among the others.
+// follow others of their namespace. A reservation comes first of all. One that stands for an unreadable owner is dropped if the owner itself
+// is among the others.
 func (r *Registry) Order(contenders []*endpoint.Contender) []*endpoint.Contender {
+	if len(contenders) == 0 {
+		return nil
+	}
 	contenders = delegatingLast(r.holdersFirst(r.withoutPresent(contenders)))
 	contenders = endpoint.LiveFirst(contenders, (*endpoint.Contender).Missing, (*endpoint.Contender).Contention)
-	if r.empty() {
-		return contenders
+	if v := r.Reserved(contenders[0].Host, contenders); v != nil {
+		return append([]*endpoint.Contender{v}, contenders...)
 	}
-	var all []*endpoint.Contender
-	for _, on := range ByHost(contenders) {
-		if v := r.Reserved(on[0].Host, on); v != nil {
-			all = append(all, v)
-		}
-	}
-	return append(all, contenders...)
+	return contenders
 }
 
 // holdersFirst moves registered contenders to the front, then those of registered namespaces.
@@ -131,14 +128,9 @@ func (r *Registry) MeetsReserved(rec *endpoint.Record) bool {
 
 // withoutPresent drops contenders that stand for an owner which is among the others.
 func (r *Registry) withoutPresent(contenders []*endpoint.Contender) []*endpoint.Contender {
-	if r.Unread.Hosts.Len() == 0 {
+	present := func(c *endpoint.Contender) bool { return !c.Registered && r.holds(c) }
+	if r.Unread.Hosts.Len() == 0 || !slices.ContainsFunc(contenders, present) {
 		return contenders // almost always
 	}
-	present := make(map[string]bool)
-	for _, c := range contenders {
-		if !c.Registered && r.holds(c) {
-			present[c.Host] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(contenders), func(c *endpoint.Contender) bool { return c.Registered && present[c.Host] })
+	return slices.DeleteFunc(slices.Clone(contenders), func(c *endpoint.Contender) bool { return c.Registered })
 }
