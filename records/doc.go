@@ -7,15 +7,16 @@
 //
 // The way from an object to an answer, one file each:
 //
-//	compile.go       the way as a whole, from the snapshot before to the next
-//	draft.go         the next snapshot while it is being made
+//	compile.go       the way as a whole, from the snapshot before to the next: the stages in their order
+//	dirty.go         what one compile makes anew
+//	zones.go         the zones of a compile: which it edits, and how they end
+//	clusters.go      the clusters of a compile
 //	options.go       names of package endpoint for what the Corefile says
 //	names.go         names of the rooms below for what callers need
 //	claims.go        what has an owner → what that claims at names below   rules 5.1, 5.3 and 5.9
 //	groups.go        contenders → names, group by group
 //	activity.go      TXT records → which groups of clusters are active, and the hosts that this changes   rule 9.5
 //	structure.go     what has everything compiled from nothing, and what goes on meanwhile
-//	changes.go       what changed → the Gateways and hosts that it concerns
 //
 // Which zones there are, and who may publish in them:
 //
@@ -24,7 +25,8 @@
 //
 // What objects want, each kind for itself:
 //
-//	offspring.go     which children there are now
+//	policies.go      Gateways and their policies → contenders for hosts   rule 1
+//	children.go      which children there are now
 //	publishing.go    DNSRecords and DNSEndpoints: which are served, and what has changed   rule 6.10
 //	placing.go       Records → their names in zones, and their contenders   rule 5.3
 //
