@@ -58,11 +58,9 @@ func markSwitched(base, s *Snapshot, dirty *dirty) {
 		if len(switched) == 0 {
 			continue
 		}
-		for _, t := range c.Targets.All() {
-			for _, who := range t.Contenders {
-				if switched[endpoint.ClosestOrigin(s.Table.Index, rdata.Base(who.Host))] {
-					dirty.contender(who)
-				}
+		for who := range c.Contenders("") {
+			if switched[endpoint.ClosestOrigin(s.Table.Index, rdata.Base(who.Host))] {
+				dirty.contender(who)
 			}
 		}
 	}

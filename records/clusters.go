@@ -1,6 +1,7 @@
 package records
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ type clusterEdit struct {
 	in, before *api.Cluster
 	state      *status.Cluster
 	targets    *tree.Edit[*endpoint.Target]
+	published  *tree.Edit[*endpoint.Publication]
 	verdicts   *tree.Edit[*api.Verdict]
 	records    *tree.Edit[*endpoint.Record]
 }
@@ -31,7 +33,8 @@ func openClusters(prev *Snapshot, in *api.Objects) clusterSet {
 		if prev != nil {
 			*e.state, e.before = *prev.Clusters[i], prev.In.Clusters[i]
 		}
-		e.targets, e.verdicts, e.records = e.state.Targets.Edit(), e.state.Verdicts.Edit(), e.state.Records.Edit()
+		e.targets, e.published = e.state.Targets.Edit(), e.state.Published.Edit()
+		e.verdicts, e.records = e.state.Verdicts.Edit(), e.state.Records.Edit()
 		all[i] = e
 	}
 	return all
@@ -67,11 +70,17 @@ func (all clusterSet) record(cluster, name string) *endpoint.Record {
 	return r
 }
 
+// contenders yields those that there are now.
+func (e *clusterEdit) contenders() iter.Seq[*endpoint.Contender] {
+	return status.Contenders(e.targets.From(""), e.published.From(""))
+}
+
 // finish returns the new versions.
 func (all clusterSet) finish() []*status.Cluster {
 	done := make([]*status.Cluster, len(all))
 	for i, e := range all {
-		e.state.Targets, e.state.Verdicts, e.state.Records = e.targets.Map(), e.verdicts.Map(), e.records.Map()
+		e.state.Targets, e.state.Published = e.targets.Map(), e.published.Map()
+		e.state.Verdicts, e.state.Records = e.verdicts.Map(), e.records.Map()
 		done[i] = e.state
 	}
 	return done

@@ -34,13 +34,11 @@ func (rep *reporter) lookHidden() {
 		return
 	}
 	for _, e := range rep.clusters {
-		for _, t := range e.targets.From("") {
-			for _, who := range t.Contenders {
-				for at, ok := who.Host, true; ok; at, ok = rdata.Parent(at) {
-					if _, is := turned[at]; is {
-						rep.dirty.by(who)
-						break
-					}
+		for who := range e.contenders() {
+			for at, ok := who.Host, true; ok; at, ok = rdata.Parent(at) {
+				if _, is := turned[at]; is {
+					rep.dirty.by(who)
+					break
 				}
 			}
 		}

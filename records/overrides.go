@@ -2,18 +2,12 @@ package records
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
 )
 
 // overridden marks the groups that changed overrides apply to. clusters are what was published before. All overrides of targets share one
 // pass over that.
 func overridden(before, now *api.Objects, clusters []*status.Cluster, dirty *dirty) {
-	mark := func(t *endpoint.Target) {
-		for _, who := range t.Contenders {
-			dirty.contender(who)
-		}
-	}
 	addresses := make(map[string]bool)
 	for o := range now.Overrides.Changed(before.Overrides) {
 		if o.Target != "" {
@@ -26,12 +20,14 @@ func overridden(before, now *api.Objects, clusters []*status.Cluster, dirty *dir
 			}
 			if o.Gateway != "" {
 				if t, ok := s.Targets.Get(o.Gateway); ok {
-					mark(t)
+					for _, who := range t.Contenders {
+						dirty.contender(who)
+					}
 				}
 				continue
 			}
-			for _, t := range s.Targets.All() {
-				mark(t)
+			for who := range s.Contenders("") {
+				dirty.contender(who)
 			}
 		}
 	}
@@ -40,11 +36,9 @@ func overridden(before, now *api.Objects, clusters []*status.Cluster, dirty *dir
 	}
 	set := status.NewTargetSet(addresses)
 	for _, s := range clusters {
-		for _, t := range s.Targets.All() {
-			for _, who := range t.Contenders {
-				if set.Meets(who.Targets) {
-					dirty.contender(who)
-				}
+		for who := range s.Contenders("") {
+			if set.Meets(who.Targets) {
+				dirty.contender(who)
 			}
 		}
 	}

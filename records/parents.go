@@ -24,13 +24,13 @@ func (rep *reporter) parents() []ParentRef {
 		for _, o := range rep.dirty.objects {
 			if o.cluster == e.in.Name && o.ref.Kind == api.KindDNSPolicy {
 				add(o.ref)
-				e.contenders(o.ref, add)
+				e.wanting(o.ref, add)
 			}
 		}
 		for name := range rep.probedRecords(e) {
 			of := api.Ref{Kind: api.KindDNSRecord, Name: name}
 			add(of)
-			e.contenders(of, add)
+			e.wanting(of, add)
 		}
 		for _, ref := range e.in.Changed {
 			if ref.Kind != api.KindDNSRecord && ref.Kind != api.KindProbe {
@@ -90,8 +90,8 @@ func (rep *reporter) probedRecords(e *clusterEdit) map[string]struct{} {
 	return all
 }
 
-// contenders adds the objects that may want, or no longer want, the names of an object's children.
-func (e *clusterEdit) contenders(of api.Ref, add func(of api.Ref)) {
+// wanting adds the objects that may want, or no longer want, the names of an object's children.
+func (e *clusterEdit) wanting(of api.Ref, add func(of api.Ref)) {
 	if of.Kind == api.KindDNSPolicy {
 		for _, r := range e.state.Offspring.Records(of.Name) {
 			e.wantingName(r.Name, add)

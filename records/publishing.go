@@ -44,30 +44,30 @@ func publishEndpoints(clusters clusterSet, at *placer) {
 
 // publish makes one object's publication anew.
 func (e *clusterEdit) publish(ref api.Ref, at *placer) {
-	key := endpoint.PublisherKey(ref.Kind, ref.Name)
+	key := endpoint.PublicationKey(ref.Kind, ref.Name)
 	if e.before != nil {
-		if old, ok := e.targets.Get(key); ok {
-			e.state.RefusedPublishers[ref.Kind] -= btoi(old.Publisher.IsRefused())
+		if old, ok := e.published.Get(key); ok {
+			e.state.RefusedPublishers[ref.Kind] -= btoi(old.IsRefused())
 			for _, who := range old.Contenders {
 				at.dirty.lose(who)
 			}
-			for _, r := range old.Publisher.Records {
+			for _, r := range old.Records {
 				at.drop(r)
 			}
 		}
 	}
 	at.dirty.object(e.in.Name, ref.Kind, ref.Name)
-	t := endpoint.PublisherOf(at.zones.table, at.zones.opt, e.in, ref.Kind, ref.Name)
-	if t == nil {
-		e.targets.Delete(key)
+	p := endpoint.PublicationOf(at.zones.table, at.zones.opt, e.in, ref.Kind, ref.Name)
+	if p == nil {
+		e.published.Delete(key)
 		return
 	}
-	e.targets.Set(key, t)
-	e.state.RefusedPublishers[ref.Kind] += btoi(t.Publisher.IsRefused())
-	for _, who := range t.Contenders {
+	e.published.Set(key, p)
+	e.state.RefusedPublishers[ref.Kind] += btoi(p.IsRefused())
+	for _, who := range p.Contenders {
 		at.dirty.gain(who)
 	}
-	for _, r := range t.Publisher.Records {
+	for _, r := range p.Records {
 		at.add(r)
 	}
 }

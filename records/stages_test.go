@@ -85,7 +85,7 @@ func TestPublishEndpoints(t *testing.T) {
 	zones, clusters, dirty := fixture(&api.Cluster{DNSEndpoints: one("ns/e", e)})
 	publishEndpoints(clusters, &placer{zones: zones, registry: &owner.Registry{In: zones.in}, dirty: dirty, anew: true})
 	check(t, "groups", keysOf(dirty), "a.example.com.")
-	check(t, "targets", clusters[0].targets.Len(), 1)
+	check(t, "publications", clusters[0].published.Len(), 1)
 }
 
 func TestPlaceRecords(t *testing.T) {
@@ -158,7 +158,7 @@ func TestResolve(t *testing.T) {
 	who := func(name string, created int64) *endpoint.Contender {
 		m := meta(name)
 		m.Created = created
-		return &endpoint.Contender{Kind: api.KindDNSRecord, By: &m, Host: "a.example.com.", Policy: policyP, Gateway: gatewayG, Targets: &endpoint.Targets{}}
+		return &endpoint.Contender{Kind: api.KindDNSRecord, By: &m, Host: "a.example.com.", Targets: &endpoint.Targets{}}
 	}
 	old, young := who("old/a", 1), who("young/a", 2)
 	r.dirty.gain(young)

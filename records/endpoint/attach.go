@@ -22,8 +22,6 @@ type Target struct {
 	Contenders []*Contender
 	// Notes are the problems found; nil for none.
 	Notes []Note
-	// Publisher is the DNSRecord or DNSEndpoint that stands for a Gateway; nil for none.
-	Publisher *publisher
 }
 
 // Note is a message for the owner of a policy.
@@ -167,7 +165,7 @@ func (t *Target) Attach(around *Surroundings) {
 			continue
 		}
 		c := &Contender{
-			By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway, Attributes: api.AttributesOf(p.Annotations, nil),
+			By: &p.Meta, Kind: api.KindDNSPolicy, check: UsableCheck(p.HealthCheck, p.CheckInvalid), Policy: p, Gateway: t.Gateway, Attributes: api.AttributesOf(p.Annotations, nil),
 			Host: host, Listener: l.Name, Targets: t.withoutItself(p, host, resolved), Via: through,
 			Unread: waits,
 		}
@@ -358,7 +356,7 @@ func (t *Target) Elsewhere(p *api.DNSPolicy, around *Surroundings) (all []*Conte
 		hosts[host] = true
 		own := Without(resolved, host)
 		if by == p && own.Usable() {
-			c := &Contender{By: &p.Meta, Kind: api.KindDNSPolicy, Policy: p, Gateway: t.Gateway, Host: host, Listener: l.Name, Targets: own}
+			c := &Contender{By: &p.Meta, Kind: api.KindDNSPolicy, check: UsableCheck(p.HealthCheck, p.CheckInvalid), Policy: p, Gateway: t.Gateway, Host: host, Listener: l.Name, Targets: own}
 			c.publish(&Target{}, around)
 			all = append(all, c)
 		}

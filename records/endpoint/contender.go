@@ -34,12 +34,14 @@ type Contender struct {
 	Unread, Registered bool
 	// Gone is true if all its Records are missing (rule 8.5).
 	Gone bool
-	// The other fields are a policy's. A DNSRecord or DNSEndpoint acts as a policy and a Gateway of
-	// its own name.
+	// check is the health check that the object wants, if it can be used; nil for none.
+	check *api.HealthCheck
+	// Targets are the addresses and hostnames that the host leads to; nil for Records.
+	Targets *Targets
+	// Policy, its Gateway and the listener with the host; nil, nil and "" for other kinds.
 	Policy   *api.DNSPolicy
 	Gateway  *api.Gateway
 	Listener string
-	Targets  *Targets
 	// zone is the options of the zone; nil for none.
 	zone *ZoneOptions
 	// Via are the DNS providers that publish the host; nil for none.
@@ -131,15 +133,29 @@ func (c *Contender) Checked() bool {
 }
 
 // Check returns the health check that the contender's object wants; nil for none.
-func (c *Contender) Check() *api.HealthCheck {
-	if c.Policy == nil || c.Policy.CheckInvalid != "" {
+func (c *Contender) Check() *api.HealthCheck { return c.check }
+
+// UsableCheck returns a health check of an object that says why it is invalid, "" if it is not; nil for none.
+func UsableCheck(h *api.HealthCheck, invalid string) *api.HealthCheck {
+	if invalid != "" {
 		return nil
 	}
-	return c.Policy.HealthCheck
+	return h
+}
+
+// DefaultGeo returns the code whose members serve clients that match no other, as the contender's policy has it (rule 3.2); "" for none.
+func (c *Contender) DefaultGeo() string {
+	if c.Policy == nil {
+		return ""
+	}
+	return c.Policy.DefaultGeo
 }
 
 // Secure reports whether the contender's Gateway speaks TLS on a port: as its listener there says or, without one, on 443.
 func (c *Contender) Secure(port uint16) bool {
+	if c.Gateway == nil {
+		return port == SecurePort
+	}
 	plain := false
 	for _, l := range c.Gateway.Listeners[:min(len(c.Gateway.Listeners), maxParts)] {
 		switch {

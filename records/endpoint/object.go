@@ -13,20 +13,23 @@ import (
 )
 
 // refuse notes a part of the object that is not served.
-func (p *publisher) refuse(reason, format string, args ...any) {
+func (p *Publication) refuse(reason, format string, args ...any) {
 	p.Problems = append(p.Problems, Problemf(reason, format, args...))
 }
 
 // object is a DNSRecord or DNSEndpoint being read: where its endpoints may lie, and how its targets are checked.
 type object struct {
-	*publisher
+	*Publication
 	set *Zones
 	opt *Options
 	// within returns what keeps out a name; nil for nothing.
 	within    func(name string, at *Zone) *Problem
 	endpoints []api.Endpoint
-	steered   []*Endpoint     // A, AAAA and CNAME
-	names     map[string]bool // names that have endpoints
+	// check is the health check; checkInvalid says why it cannot be used, "" if it can.
+	check        *api.HealthCheck
+	checkInvalid string
+	steered      []*Endpoint     // A, AAAA and CNAME
+	names        map[string]bool // names that have endpoints
 }
 
 // read turns the endpoints into steered data and Records.
@@ -137,9 +140,10 @@ func (o *object) enter(name string, at *Zone, ep *api.Endpoint) {
 	}
 }
 
-// contenders returns one contender for each host of the endpoints. Endpoints at and below klb.N belong to the object's contenders on N and
+// contenders makes one contender for each host of the endpoints. Endpoints at and below klb.N belong to the object's contenders on N and
 // *.N, and are refused if it has none (rule 2.8).
-func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []*Contender) {
+func (o *object) contenders() {
+	var all []*Contender
 	byHost := make(map[string]*Contender)
 	own, chooses := make(map[string]bool, len(o.steered)), make(map[string]bool)
 	for _, e := range o.steered {
@@ -164,7 +168,7 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 		for _, host := range hosts {
 			c := byHost[host]
 			if c == nil {
-				c = &Contender{By: o.meta, Kind: o.kind, Policy: policy, Gateway: gateway, Host: host, Targets: &Targets{Leaves: make([]Member, 1)}}
+				c = &Contender{By: o.meta, Kind: o.kind, Host: host, check: UsableCheck(o.check, o.checkInvalid), Targets: &Targets{Leaves: make([]Member, 1)}}
 				byHost[host], all = c, append(all, c)
 			}
 			c.Own = append(c.Own, e)
@@ -174,7 +178,7 @@ func (o *object) contenders(policy *api.DNSPolicy, gateway *api.Gateway) (all []
 			c.Targets.Leaves[0].take(e, own)
 		}
 	}
-	return slices.DeleteFunc(all, o.refusedContender)
+	o.Contenders = slices.DeleteFunc(all, o.refusedContender)
 }
 
 // has reports whether an endpoint covers a name, itself or as a wildcard.

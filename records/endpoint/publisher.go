@@ -11,9 +11,8 @@ import (
 // Publisher is a kind of objects that have endpoints.
 type Publisher struct {
 	Kind api.Kind
-	// read reads an object of a cluster, and its health check into the policy that represents it; ok is false if there is no object of that
-	// name.
-	read func(o *object, in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool)
+	// read reads an object of a cluster; ok is false if there is none of that name.
+	read func(o *object, in *api.Cluster, name string) (ok bool)
 	// From yields the objects that depend on another one, of any kind, which has changed or gone; nil if they depend on none.
 	From func(in *api.Cluster, changed api.Ref) iter.Seq[string]
 }
@@ -34,24 +33,21 @@ func Publishing(kind api.Kind) *Publisher {
 	return nil
 }
 
-// PublisherKey returns the key of an object with endpoints among a cluster's targets: in its
-// namespace, but no possible name of a Gateway.
-func PublisherKey(kind api.Kind, name string) string {
+// PublicationKey returns the key of an object's publication among those of a cluster; it begins with the namespace and a slash.
+func PublicationKey(kind api.Kind, name string) string {
 	m := api.Meta{Name: name}
-	return m.Namespace() + "/\x00" + kind.String() + "/" + m.BareName()
+	return m.Namespace() + "/" + kind.String() + "/" + m.BareName()
 }
 
 // IsRefused reports whether the object counts as not served: a policy's child never does.
-func (p *publisher) IsRefused() bool { return p.Refused != nil && !p.Child }
+func (p *Publication) IsRefused() bool { return p.Refused != nil && !p.Child }
 
-// PublisherOf returns what an object with endpoints publishes; nil for none.
-func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Target {
-	o := object{publisher: &publisher{kind: kind}, set: zones, opt: opt, within: func(string, *Zone) *Problem { return nil }}
-	policy := &api.DNSPolicy{}
-	if !Publishing(kind).read(&o, in, name, policy) {
+// PublicationOf returns what an object with endpoints publishes; nil for none.
+func PublicationOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, name string) *Publication {
+	o := object{Publication: &Publication{kind: kind}, set: zones, opt: opt, within: func(string, *Zone) *Problem { return nil }}
+	if !Publishing(kind).read(&o, in, name) {
 		return nil
 	}
-	t := &Target{Publisher: o.publisher}
 	if o.Refused == nil && o.meta.Deleting {
 		o.Refused = &Problem{Reason: ReasonNotServed, Message: "the object is being deleted"}
 	}
@@ -59,7 +55,7 @@ func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, nam
 		o.refuse(ReasonInvalid, "%s", o.meta.Fault)
 	}
 	if o.Refused != nil {
-		return t
+		return o.Publication
 	}
 	for x := range api.NumAttributes {
 		if _, ok := o.meta.Annotations[x.Annotation()]; ok {
@@ -67,22 +63,19 @@ func PublisherOf(zones *Zones, opt *Options, in *api.Cluster, kind api.Kind, nam
 		}
 	}
 	o.read()
-	policy.Meta = *o.meta
-	gateway := &api.Gateway{Meta: api.Meta{Name: PublisherKey(kind, name), Cluster: o.meta.Cluster}}
-	t.Gateway = gateway
-	t.Contenders = o.contenders(policy, gateway)
-	if policy.HealthCheck != nil && policy.CheckInvalid != "" {
-		o.refuse(ReasonCheck, "the health check is invalid, so all targets count as up: %s", policy.CheckInvalid)
+	o.contenders()
+	if o.check != nil && o.checkInvalid != "" {
+		o.refuse(ReasonCheck, "the health check is invalid, so all targets count as up: %s", o.checkInvalid)
 	}
-	return t
+	return o.Publication
 }
 
 // readRecord reads a DNSRecord.
-func (o *object) readRecord(in *api.Cluster, name string, policy *api.DNSPolicy) (ok bool) {
+func (o *object) readRecord(in *api.Cluster, name string) (ok bool) {
 	rec, ok := in.DNSRecords.Get(name)
 	if ok {
 		o.meta, o.endpoints = &rec.Meta, rec.Endpoints
-		policy.HealthCheck, policy.CheckInvalid = rec.HealthCheck, rec.CheckInvalid
+		o.check, o.checkInvalid = rec.HealthCheck, rec.CheckInvalid
 		if o.record(rec); o.Refused == nil {
 			o.Refused = narrowed(in, rec, o.FQDN)
 		}
@@ -107,7 +100,7 @@ func recordsOf(in *api.Cluster, changed api.Ref) iter.Seq[string] {
 }
 
 // readEndpoint reads a DNSEndpoint.
-func (o *object) readEndpoint(in *api.Cluster, name string, _ *api.DNSPolicy) (ok bool) {
+func (o *object) readEndpoint(in *api.Cluster, name string) (ok bool) {
 	ep, ok := in.DNSEndpoints.Get(name)
 	if ok {
 		o.meta, o.endpoints = &ep.Meta, ep.Endpoints
@@ -160,11 +153,13 @@ func ZoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
 	return zone, named
 }
 
-// publisher is one object with endpoints, and what it publishes apart from its contenders (rule
+// Publication is one object with endpoints, and what it publishes (rule
 // 6.10).
-type publisher struct {
-	kind api.Kind
-	meta *api.Meta
+type Publication struct {
+	// Contenders are its contenders, one for each host.
+	Contenders []*Contender
+	kind       api.Kind
+	meta       *api.Meta
 	// FQDN is the name that a DNSRecord is about; "" for other kinds.
 	FQDN string
 	// Records are its endpoints that are not steered.

@@ -149,6 +149,5 @@ func standIn(in *api.Objects, host string, line api.Owner) *endpoint.Contender {
 	m := in.MetaOf(line)
 	return &endpoint.Contender{
 		By: m, Host: host, Kind: line.Kind, Unread: true, Registered: true, Targets: &endpoint.Targets{},
-		Policy: &api.DNSPolicy{Meta: *m}, Gateway: &api.Gateway{Meta: api.Meta{Cluster: line.Cluster}},
 	}
 }

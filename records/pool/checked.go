@@ -18,11 +18,14 @@ import (
 // 4.5); nil for neither.
 func (b *Builder) OverrideOf(c *endpoint.Contender) *health.Cell {
 	// The stricter of two annotations counts; the overrides of this server come before both.
-	override := max(overrideOf(c.Gateway.Annotations), overrideOf(c.Policy.Annotations))
-	if o, ok := health.ParseOverride(b.Overrides.Gateway(c.Gateway.Cluster, c.Gateway.Name)); ok {
+	override, gateway, down := overrideOf(c.By.Annotations), "", false
+	if g := c.Gateway; g != nil {
+		override, gateway, down = max(override, overrideOf(g.Annotations)), g.Name, g.Programmed == api.ConditionFalse
+	}
+	if o, ok := health.ParseOverride(b.Overrides.Gateway(c.By.Cluster, gateway)); ok {
 		override = o
 	}
-	return gatewayCell(override, c.Gateway.Programmed == api.ConditionFalse)
+	return gatewayCell(override, down)
 }
 
 // annotationOverride overrides the health of a Gateway, or of everything that a policy publishes.
@@ -99,7 +102,7 @@ func (b *Builder) Cells(c *endpoint.Contender, address string, gateway *health.C
 	}
 	address = endpoint.TrimDot(address)
 	if c.Checked() && !b.ProbesOff && c.Targets.Probed == nil {
-		cells.Check = b.Watch(b.TargetOf(c, c.Policy, address), func() *health.Target { return b.targetBefore(c, address) })
+		cells.Check = b.Watch(b.TargetOf(c, address), func() *health.Target { return b.targetBefore(c, address) })
 	}
 	cells.joined = b.join(c, address, cells.Check)
 	if c.Targets.Probed != nil {
@@ -136,22 +139,22 @@ func (b *Builder) behind(c *endpoint.Contender, all *joined) *joined {
 
 // sourceOf returns the contender's object as the source of members.
 func sourceOf(c *endpoint.Contender) Source {
-	of := Source{Object: c.By, Kind: c.Kind, Check: c.Check()}
-	if c.Kind == api.KindDNSPolicy {
-		of.Gateway = c.Gateway
-	}
-	return of
+	return Source{Object: c.By, Kind: c.Kind, Check: c.Check(), Gateway: c.Gateway}
 }
 
-// TargetOf returns the check target for one address of the contender (rule 4.2) under a version of its policy, without its cell.
-func (b *Builder) TargetOf(c *endpoint.Contender, policy *api.DNSPolicy, address string) *health.Target {
-	h := policy.HealthCheck
-	return b.target(h, &policy.Meta, address, hostOf(c, policy), c.Secure(h.Port))
+// TargetOf returns the check target for one address of the contender, which has a check (rule 4.2), without its cell.
+func (b *Builder) TargetOf(c *endpoint.Contender, address string) *health.Target {
+	return b.targetUnder(c, c.By, c.Check(), address)
 }
 
-// hostOf returns the host that a contender's check sends under a version of its policy.
-func hostOf(c *endpoint.Contender, policy *api.DNSPolicy) string {
-	return cmp.Or(policy.HealthCheck.Host, endpoint.TrimDot(c.Host))
+// targetUnder is TargetOf for a version of the contender's object and its check.
+func (b *Builder) targetUnder(c *endpoint.Contender, m *api.Meta, h *api.HealthCheck, address string) *health.Target {
+	return b.target(h, m, address, hostOf(c, h), c.Secure(h.Port))
+}
+
+// hostOf returns the host that a contender's check sends.
+func hostOf(c *endpoint.Contender, h *api.HealthCheck) string {
+	return cmp.Or(h.Host, endpoint.TrimDot(c.Host))
 }
 
 // targetBefore returns the target that the contender's object checked before its last change; nil for none.
@@ -160,18 +163,19 @@ func (b *Builder) targetBefore(c *endpoint.Contender, address string) *health.Ta
 	if in == nil {
 		return nil
 	}
-	var p *api.DNSPolicy
+	var m *api.Meta
+	var h *api.HealthCheck
 	if c.Kind == api.KindDNSRecord {
-		if before, known := in.DNSRecords.Get(c.By.Name); known {
-			p = &api.DNSPolicy{Meta: before.Meta, HealthCheck: before.HealthCheck, CheckInvalid: before.CheckInvalid}
+		if r, known := in.DNSRecords.Get(c.By.Name); known {
+			m, h = &r.Meta, endpoint.UsableCheck(r.HealthCheck, r.CheckInvalid)
 		}
-	} else {
-		p, _ = in.Policies.Get(c.By.Name)
+	} else if p, known := in.Policies.Get(c.By.Name); known {
+		m, h = &p.Meta, endpoint.UsableCheck(p.HealthCheck, p.CheckInvalid)
 	}
-	if p == nil || p == c.Policy || p.HealthCheck == nil || p.CheckInvalid != "" {
+	if m == c.By || h == nil {
 		return nil
 	}
-	return b.TargetOf(c, p, address)
+	return b.targetUnder(c, m, h, address)
 }
 
 // CheckText describes a health check; "" for none.

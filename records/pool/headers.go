@@ -29,13 +29,13 @@ func (b *Builder) values(cluster, name string) (values []health.Header, missing 
 
 // noteHeaders adds a note if the headers of a contender's check cannot be sent.
 func (b *Builder) noteHeaders(c *endpoint.Contender) {
-	name := HeadersOf(c.Policy.HealthCheck, &c.Policy.Meta)
+	name := HeadersOf(c.Check(), c.By)
 	if name == "" || b.ProbesOff || !c.Checked() {
 		return
 	}
 	const effect = "; until then its targets are not checked: known ones keep their state, new ones count as up"
-	switch secret := b.Secret(c.Policy.Cluster, name); {
-	case secret == nil && b.NoSecrets(c.Policy.Cluster):
+	switch secret := b.Secret(c.By.Cluster, name); {
+	case secret == nil && b.NoSecrets(c.By.Cluster):
 		b.note(c, endpoint.ReasonHeaders, "headers of the health check are in Secret %s, but Secrets are not read: remove `secrets off` from the Corefile, or add Secret to its `kinds`%s",
 			name, effect)
 	case secret == nil || secret.Unlabelled:

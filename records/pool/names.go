@@ -24,7 +24,7 @@ type host struct {
 // klb.h, and answers flat.
 func (b *Builder) expand(h string, contenders []*endpoint.Contender, apart bool) {
 	for _, c := range contenders {
-		b.noteGeo(c, c.Policy.DefaultGeo)
+		b.noteGeo(c, c.DefaultGeo())
 	}
 	b.noteAttributes(contenders)
 	standing, away := b.standing(contenders)

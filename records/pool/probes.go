@@ -38,7 +38,7 @@ func About(p *api.HealthCheckProbe) string {
 // effect if we check ourselves.
 func (b *Builder) Meant(c *endpoint.Contender) []string {
 	if b.ProbesOff && c.Checked() {
-		return []string{hostOf(c, c.Policy), ""}
+		return []string{hostOf(c, c.Check()), ""}
 	}
 	return []string{""}
 }
@@ -55,16 +55,16 @@ func UsableProbe(p *api.HealthCheckProbe, opt *endpoint.Options) bool {
 
 // Probed reports whether anything may determine the health of the contender's targets.
 func (b *Builder) Probed(c *endpoint.Contender) bool {
-	return c.Checked() || b.Overrides.Targets() || b.Probes(c.Policy.Cluster).Len() > 0
+	return c.Checked() || b.Overrides.Targets() || b.Probes(c.By.Cluster).Len() > 0
 }
 
 // Joining yields the probes that join the checks of one address or hostname of the contender (rule
 // 4.10).
 func (b *Builder) Joining(c *endpoint.Contender, address string) iter.Seq[*api.HealthCheckProbe] {
 	return func(yield func(*api.HealthCheckProbe) bool) {
-		index, n := b.Probes(c.Policy.Cluster), 0
+		index, n := b.Probes(c.By.Cluster), 0
 		for _, about := range b.Meant(c) {
-			for _, p := range index.Beginning(probePrefix(c.Policy.Namespace(), address, about)) {
+			for _, p := range index.Beginning(probePrefix(c.By.Namespace(), address, about)) {
 				if n == MaxJoined || !yield(p) {
 					return
 				}

@@ -20,7 +20,7 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 	}
 	b, checks := p.s.reader(), p.checksOf(c)
 	for _, address := range p.s.checkedAt(c) {
-		target := b.TargetOf(c, c.Policy, address)
+		target := b.TargetOf(c, address)
 		key := target.Key()
 		if probed[key] || checks != nil && !checks[key] {
 			continue
@@ -31,7 +31,7 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 		probed[key] = true
 		host := target.Host
 		child := p.child(api.KindProbe, p.probeName(c, address), p.about(address, host))
-		check := *c.Policy.HealthCheck
+		check := *c.Check()
 		check.Host = host
 		child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
 		p.all = append(p.all, child)
@@ -104,7 +104,7 @@ func (s *View) targetOf(cluster string, p *api.HealthCheckProbe) *health.Target 
 			if !c.Checked() || !at.Meets(c.Targets) || !slices.Contains(s.checkedAt(c), p.Address) {
 				continue
 			}
-			if t := b.TargetOf(c, c.Policy, p.Address); t.Host == p.Host {
+			if t := b.TargetOf(c, p.Address); t.Host == p.Host {
 				known, _ := s.Checked.Get(t.Key())
 				return known
 			}

@@ -50,13 +50,15 @@ func (s *View) Existing(cluster string, of api.Ref) (all []api.Ref) {
 
 // parentObject is an object whose children are being made.
 type parentObject struct {
-	s      *View
-	in     *api.Cluster
-	state  *Cluster
-	kind   api.Kind // KindDNSPolicy or KindDNSRecord
-	meta   *api.Meta
-	policy *api.DNSPolicy // nil for a DNSRecord
-	target *endpoint.Target
+	s     *View
+	in    *api.Cluster
+	state *Cluster
+	kind  api.Kind // KindDNSPolicy or KindDNSRecord
+	meta  *api.Meta
+	// policy and target, with its Gateway, are nil for a DNSRecord; published has the contenders.
+	policy    *api.DNSPolicy
+	target    *endpoint.Target
+	published []*endpoint.Contender
 	// plain is true if only the names matter that the children would have without any other
 	// objects.
 	plain bool
@@ -91,7 +93,7 @@ func (p *parentObject) isPolicy(name string) bool {
 	if !ok || t.Gateway == nil || acceptance(t, policy) != nil {
 		return false
 	}
-	p.meta, p.policy, p.target = &policy.Meta, policy, t
+	p.meta, p.policy, p.target, p.published = &policy.Meta, policy, t, t.Contenders
 	return true
 }
 
@@ -101,11 +103,11 @@ func (p *parentObject) isRecord(name string) bool {
 	if !ok || !HasProbes(r) {
 		return false
 	}
-	t, ok := p.state.Targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
-	if !ok || t.Publisher.Refused != nil {
+	of, ok := p.state.Published.Get(endpoint.PublicationKey(api.KindDNSRecord, name))
+	if !ok || of.Refused != nil {
 		return false
 	}
-	p.meta, p.target = &r.Meta, t
+	p.meta, p.published = &r.Meta, of.Contenders
 	return true
 }
 
@@ -146,7 +148,7 @@ func (p *parentObject) contenders() iter.Seq[*endpoint.Contender] {
 			}
 			return
 		}
-		for _, c := range p.target.Contenders {
+		for _, c := range p.published {
 			if p.policy != nil && c.Policy != p.policy || c.Unread || !c.Targets.Usable() {
 				continue
 			}

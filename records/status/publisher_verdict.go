@@ -14,18 +14,17 @@ const maxTold = 8
 
 // publisherVerdict returns the verdict on a DNSRecord or DNSEndpoint; nil for none, and for
 // children of policies.
-func (s *View) publisherVerdict(t *endpoint.Target, losses zone.LossFunc) *api.Verdict {
-	if t == nil || t.Publisher.Child {
+func (s *View) publisherVerdict(p *endpoint.Publication, losses zone.LossFunc) *api.Verdict {
+	if p == nil || p.Child {
 		return nil
 	}
-	p := t.Publisher
 	v := &api.Verdict{FQDN: p.FQDN}
 	if p.Refused != nil {
 		v.Conditions = s.ready(v.FQDN, p.Refused)
 		return v
 	}
 	problems := slices.Clone(p.Problems)
-	for _, c := range t.Contenders {
+	for _, c := range p.Contenders {
 		g, _ := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 		why := s.hiderOf(c)
 		if l, lost := g.Loss(c); lost {

@@ -33,7 +33,7 @@ func (s *View) Sharers(host string) (all []Sharer) {
 
 // sharerOf returns a contender's settings for its whole host.
 func sharerOf(c *endpoint.Contender) Sharer {
-	s := Sharer{Object: OwnerOf(c), DefaultGeo: c.Policy.DefaultGeo}
+	s := Sharer{Object: OwnerOf(c), DefaultGeo: c.DefaultGeo()}
 	if !c.Targets.Usable() {
 		s.Empty = whyEmpty(c)
 	}

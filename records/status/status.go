@@ -73,7 +73,7 @@ func (s *View) RecordStatus(cluster, name string) (*api.Verdict, []api.WrittenEn
 	if of := endpoint.RecordParent(r); of.Name != "" {
 		return s.childStatus(cluster, of, r)
 	}
-	t, ok := s.Cluster(cluster).Targets.Get(endpoint.PublisherKey(api.KindDNSRecord, name))
+	t, ok := s.Cluster(cluster).Published.Get(endpoint.PublicationKey(api.KindDNSRecord, name))
 	if _, named := endpoint.ZoneNameOf(r); !ok || !named {
 		return nil, nil
 	}
@@ -126,16 +126,16 @@ func healthyOf(f findings) []api.Condition {
 }
 
 // publisherStatus is RecordStatus for a DNSRecord of a user.
-func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenEndpoint) {
+func (s *View) publisherStatus(p *endpoint.Publication) (*api.Verdict, []api.WrittenEndpoint) {
 	losses := make(zone.LossMemo).Losses
-	v := *s.publisherVerdict(t, losses)
+	v := *s.publisherVerdict(p, losses)
 	if first := v.Conditions[0]; first.Status == api.ConditionTrue && first.Message == api.MessageServed {
 		v.Conditions = append(ensured(), v.Conditions[1:]...)
 	}
 	var rows []api.WrittenEndpoint
 	var all findings
 	seen := make(map[*endpoint.Endpoint]bool)
-	for _, c := range t.Contenders {
+	for _, c := range p.Contenders {
 		g, ok := s.NameGroups.Get(endpoint.GroupKey(c.Host))
 		if !ok || g.Loses(c) || c.Unread {
 			continue
@@ -156,7 +156,7 @@ func (s *View) publisherStatus(t *endpoint.Target) (*api.Verdict, []api.WrittenE
 	}
 	v.Conditions = append(slices.Clip(v.Conditions), healthyOf(all)...)
 	at := make(map[string]int)
-	for _, r := range t.Publisher.Records {
+	for _, r := range p.Records {
 		z := s.Served[s.Table.Index[r.Zone()]]
 		if s.lossOf(z, r, losses).KeepsOut() {
 			continue

@@ -71,11 +71,9 @@ func (s *View) Unmet() (unmet []api.Override) {
 		set := NewTargetSet(published)
 		clear(published)
 		for _, c := range s.Clusters {
-			for _, t := range c.Targets.All() {
-				for _, who := range t.Contenders {
-					for name := range set.In(who.Targets) {
-						published[name] = true
-					}
+			for who := range c.Contenders("") {
+				for name := range set.In(who.Targets) {
+					published[name] = true
 				}
 			}
 		}

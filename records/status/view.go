@@ -39,11 +39,27 @@ type Activity struct {
 	Problem string
 }
 
-// Contenders yields the contenders of a namespace.
+// Contenders yields the contenders of a namespace; of all if that is "".
 func (c *Cluster) Contenders(namespace string) iter.Seq[*endpoint.Contender] {
+	prefix := namespace + "/"
+	if namespace == "" {
+		prefix = ""
+	}
+	return Contenders(c.Targets.Beginning(prefix), c.Published.Beginning(prefix))
+}
+
+// Contenders yields the contenders of Gateways and publications.
+func Contenders(targets iter.Seq2[string, *endpoint.Target], published iter.Seq2[string, *endpoint.Publication]) iter.Seq[*endpoint.Contender] {
 	return func(yield func(*endpoint.Contender) bool) {
-		for _, t := range c.Targets.Beginning(namespace + "/") {
+		for _, t := range targets {
 			for _, who := range t.Contenders {
+				if !yield(who) {
+					return
+				}
+			}
+		}
+		for _, p := range published {
+			for _, who := range p.Contenders {
 				if !yield(who) {
 					return
 				}
@@ -55,10 +71,11 @@ func (c *Cluster) Contenders(namespace string) iter.Seq[*endpoint.Contender] {
 // Cluster is what is kept of one cluster between compiles.
 type Cluster struct {
 	Name, UID string
-	Targets   tree.Map[*endpoint.Target] // by the Gateway's namespace/name, or endpoint.PublisherKey
-	Verdicts  tree.Map[*api.Verdict]     // by the policy's namespace/name
-	Records   tree.Map[*endpoint.Record] // by the Record's namespace/name
-	Unplaced  int                        // how many Records have a problem
+	Targets   tree.Map[*endpoint.Target]      // by the Gateway's namespace/name
+	Published tree.Map[*endpoint.Publication] // by endpoint.PublicationKey
+	Verdicts  tree.Map[*api.Verdict]          // by the policy's namespace/name
+	Records   tree.Map[*endpoint.Record]      // by the Record's namespace/name
+	Unplaced  int                             // how many Records have a problem
 	// RefusedPublishers counts the objects with endpoints that are not served, by kind.
 	RefusedPublishers [api.NumKinds]int
 	// Probes are the usable probes, Offspring the existing children.
@@ -179,8 +196,8 @@ func (s *View) VerdictWith(cluster string, ref api.Ref, losses zone.LossFunc) *a
 		r, _ := c.Records.Get(ref.Name)
 		return s.recordVerdict(r, losses)
 	default:
-		t, _ := c.Targets.Get(endpoint.PublisherKey(ref.Kind, ref.Name)) // nil for kinds without endpoints
-		return s.publisherVerdict(t, losses)
+		p, _ := c.Published.Get(endpoint.PublicationKey(ref.Kind, ref.Name)) // nil for kinds without endpoints
+		return s.publisherVerdict(p, losses)
 	}
 }
 
