@@ -69,7 +69,7 @@ func (s *signing) hasKeys(zone string) bool {
 
 // covers reports whether the plugin signs data at the name, whatever its zone.
 func (s *signing) covers(name string) bool {
-	for at, ok := name, true; ok; at, ok = above(at) {
+	for at, ok := name, true; ok; at, ok = rdata.Parent(at) {
 		if s.lists(at) {
 			return true
 		}
@@ -94,21 +94,10 @@ func (k *Kuadrant) signedBy(snap *records.Snapshot, zone string) *signing {
 			return s
 		}
 	}
-	if up, ok := above(zone); ok && snap.Zone(up) == nil && k.signing.covers(zone) {
+	if up, ok := rdata.Parent(zone); ok && snap.Zone(up) == nil && k.signing.covers(zone) {
 		return k.signing
 	}
 	return nil
-}
-
-// above returns the name one label above; ok is false for the root.
-func above(name string) (up string, ok bool) {
-	if name == "." {
-		return "", false
-	}
-	if off, end := dns.NextLabel(name, 0); !end {
-		return name[off:], true
-	}
-	return ".", true
 }
 
 // guard wraps add, which puts a plugin into the chain, so that a signer comes before the dnssec

@@ -225,7 +225,7 @@ func (f *fastRoutes) measure() {
 			continue
 		}
 		for _, zone := range b.metrics.ZoneNames() {
-			if of, _ := closest(served, zone); of == b {
+			if of, _ := rdata.Closest(served, zone); of == b {
 				measured := *b
 				measured.measured = zone
 				f.blocks[zone] = &measured
@@ -314,7 +314,7 @@ func (f *fastAnswerer) answer(q *fastpath.Query, from netip.Addr, out []byte) (n
 	f.copies.Reset()
 	f.found = lookup{qname: q.Lower(), copies: &f.copies}
 	l := &f.found
-	k, _ := closest(f.blocks, l.qname)
+	k, _ := rdata.Closest(f.blocks, l.qname)
 	if k == nil {
 		return 0, fastElsewhere
 	}

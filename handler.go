@@ -171,19 +171,8 @@ func manyOPTs(r *dns.Msg) bool {
 
 // covers reports whether name lies in one of the block's zones. There may be very many.
 func (k *Kuadrant) covers(name string) bool {
-	_, ok := closest(k.block.ZoneSet, name)
+	_, ok := rdata.Closest(k.block.ZoneSet, name)
 	return ok
-}
-
-// closest returns the value of the longest zone that name lies in; ok is false if there is none.
-func closest[V any](zones map[string]V, name string) (v V, ok bool) {
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if v, ok = zones[name[off:]]; ok {
-			return v, true
-		}
-	}
-	v, ok = zones["."]
-	return v, ok
 }
 
 // zone returns the zone that answers for name, nil if the block has none: the longest match. For DS
@@ -191,7 +180,7 @@ func closest[V any](zones map[string]V, name string) (v V, ok bool) {
 func (k *Kuadrant) zone(snap *records.Snapshot, name string, qtype uint16) *records.Zone {
 	zone := snap.Zone(name)
 	if zone != nil && qtype == dns.TypeDS && zone.Origin() == name && name != "." {
-		parent, _ := above(name)
+		parent, _ := rdata.Parent(name)
 		if up := snap.Zone(parent); up != nil && k.covers(up.Origin()) {
 			return up
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/geo"
 	"github.com/coredns-kuadrant/kuadrant/records"
+	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // sharedKey finds a query's sharedLookup in its context.
@@ -168,7 +169,7 @@ func (l *lentLocators) lend(zones map[string]bool, geoip metadata.Provider) {
 func (l *lentLocators) locator(name string) geo.Locator {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if geoip, ok := closest(l.zones, name); ok {
+	if geoip, ok := rdata.Closest(l.zones, name); ok {
 		return addressLocator{geoip}
 	}
 	return nil

@@ -218,6 +218,14 @@ func quote(s string) string {
 	return strconv.Quote(Cut(s, longestQuote))
 }
 
+// Some returns a list as text; of one of more than most texts, the first ones.
+func Some(list []string, separator string, most int) string {
+	if len(list) <= most {
+		return strings.Join(list, separator)
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], separator), len(list)-most)
+}
+
 // Cut cuts a text to at most most octets, for a message.
 func Cut(text string, most int) string {
 	if len(text) <= most {

@@ -13,6 +13,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/boolean"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/recordstest"
 )
@@ -73,7 +74,7 @@ func (c *contender) rank(line wish) int {
 }
 
 func older(a, b *wish) int {
-	return cmp.Or(a.at-b.at, btoi(a.apart)-btoi(b.apart), strings.Compare(a.Name, b.Name), strings.Compare(a.Cluster, b.Cluster),
+	return cmp.Or(a.at-b.at, boolean.Int(a.apart)-boolean.Int(b.apart), strings.Compare(a.Name, b.Name), strings.Compare(a.Cluster, b.Cluster),
 		cmp.Compare(a.Kind, b.Kind))
 }
 
@@ -194,13 +195,6 @@ func owners(wishes []*wish, line wish, kept bool, wildcard holding) (served map[
 		served[rtype] = slices.Compact(all)
 	}
 	return served, has
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 var contested = []string{"*.h.example.org.", "h.example.org.", "x.h.example.org.", "y.x.h.example.org."}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/boolean"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/status"
@@ -107,7 +108,7 @@ func (e *clusterEdit) attach(changes []policyChange, around *endpoint.Surroundin
 		return
 	}
 	slices.SortFunc(t.Policies, func(a, b *api.DNSPolicy) int {
-		return cmp.Or(btoi(a.Missing)-btoi(b.Missing), a.Older(&b.Meta)) // all are in one namespace
+		return cmp.Or(boolean.Int(a.Missing)-boolean.Int(b.Missing), a.Older(&b.Meta)) // all are in one namespace
 	})
 	t.Attach(around)
 	pool.NoteAnnotations(t)

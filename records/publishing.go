@@ -2,6 +2,7 @@ package records
 
 import (
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/boolean"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
@@ -47,7 +48,7 @@ func (e *clusterEdit) publish(ref api.Ref, at *placer) {
 	key := endpoint.PublicationKey(ref.Kind, ref.Name)
 	if e.before != nil {
 		if old, ok := e.published.Get(key); ok {
-			e.state.RefusedPublishers[ref.Kind] -= btoi(old.IsRefused())
+			e.state.RefusedPublishers[ref.Kind] -= boolean.Int(old.IsRefused())
 			for _, who := range old.Contenders {
 				at.dirty.lose(who)
 			}
@@ -63,7 +64,7 @@ func (e *clusterEdit) publish(ref api.Ref, at *placer) {
 		return
 	}
 	e.published.Set(key, p)
-	e.state.RefusedPublishers[ref.Kind] += btoi(p.IsRefused())
+	e.state.RefusedPublishers[ref.Kind] += boolean.Int(p.IsRefused())
 	for _, who := range p.Contenders {
 		at.dirty.gain(who)
 	}

@@ -120,13 +120,6 @@ func (s *Snapshot) Checks() *pool.Checks { return &s.Checked }
 // without a problem, before and now, are left out. The caller must not change the slice.
 func (s *Snapshot) Changed() []Reported { return s.changed }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // Group returns the group of names that a host, without its final dot, belongs to.
 func Group(host string) string { return endpoint.GroupKey(dns.Fqdn(host)) }
 

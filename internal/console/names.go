@@ -57,7 +57,7 @@ func (c *console) namesPage(v inspect.View, q query) (*page, error) {
 			body.Zones = append(body.Zones, z.Name)
 		}
 	}
-	return &page{Title: "Names", Status: namesText(found.Names), Search: f.Contains, Body: body}, nil
+	return &page{Title: "Names", Status: namesSummary(found.Names), Search: f.Contains, Body: body}, nil
 }
 
 // near returns names spelled similarly to name.
@@ -80,8 +80,8 @@ func trouble(n *records.NameState) int {
 	return 0
 }
 
-// namesText returns the number of names, and of those that need attention.
-func namesText(names []records.NameState) string {
+// namesSummary returns the number of names, and of those that need attention.
+func namesSummary(names []records.NameState) string {
 	failing, contended := 0, 0
 	for i := range names {
 		if names[i].FailsOpen != "" || names[i].FailsClosed != "" {

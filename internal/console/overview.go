@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/boolean"
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 )
 
@@ -60,7 +61,7 @@ func (c *console) overviewPage(w http.ResponseWriter, r *http.Request) {
 func (c *console) survey(o *overview, v inspect.View) (err error) {
 	o.Known = true
 	o.Zones = v.Zones()
-	slices.SortStableFunc(o.Server.Clusters, func(a, b Cluster) int { return cmp.Compare(btoi(a.Synced), btoi(b.Synced)) })
+	slices.SortStableFunc(o.Server.Clusters, func(a, b Cluster) int { return cmp.Compare(boolean.Int(a.Synced), boolean.Int(b.Synced)) })
 	slices.SortStableFunc(o.Zones, func(a, b inspect.Zone) int { return cmp.Compare(noteworthy(&b), noteworthy(&a)) })
 	if o.MoreZones = max(0, len(o.Zones)-mostZones); o.MoreZones > 0 {
 		o.Zones = o.Zones[:mostZones]
@@ -98,13 +99,6 @@ func (c *console) server() Server {
 		s.TokenProblem, _ = c.Token.problem()
 	}
 	return s
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // lasting formats a duration coarsely: a page that follows is sent again only if its text changes.

@@ -89,16 +89,6 @@ func publishKey(line records.Publish) string {
 	return "publish " + line.Domain + " types " + strings.Join(line.Types, " ")
 }
 
-// closest returns the longest of names that equals or contains name; "" for none.
-func closest(names map[string]bool, name string) string {
-	for at := range rdata.Ancestors(name) {
-		if names[at] {
-			return at
-		}
-	}
-	return ""
-}
-
 // checkPublish returns an error if publish lines cover a part of a zone and none covers the zone itself: no part is
 // open or closed by omission (rule 5.1).
 func checkPublish(o *engine.Options) error {
@@ -111,7 +101,7 @@ func checkPublish(o *engine.Options) error {
 	}
 	for _, line := range o.Publish {
 		for zone := range rdata.Ancestors(line.Domain) {
-			if !zones[zone] || closest(domains, zone) != "" {
+			if _, covered := rdata.Closest(domains, zone); covered || !zones[zone] {
 				continue
 			}
 			name := cmp.Or(strings.TrimSuffix(zone, "."), ".")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -88,9 +89,9 @@ func (c *checker) members(t *records.Tree) {
 	switch {
 	case len(dead) == 0:
 	case c.end(t.Name+".").how != wayOn:
-		c.add(SeverityError, ReasonLeadsNowhere, t.Owner, t.Name, "all its members lead nowhere: %s", someOf(dead))
+		c.add(SeverityError, ReasonLeadsNowhere, t.Owner, t.Name, "all its members lead nowhere: %s", api.Some(dead, ", ", shown))
 	default:
-		c.add(SeverityWarning, ReasonLeadsNowhere, t.Owner, t.Name, "members of it lead nowhere: %s", someOf(dead))
+		c.add(SeverityWarning, ReasonLeadsNowhere, t.Owner, t.Name, "members of it lead nowhere: %s", api.Some(dead, ", ", shown))
 	}
 }
 

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"net/netip"
 	"slices"
@@ -13,14 +12,8 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// someOf returns a list as text; of a long one, the start.
-func someOf(list []string) string {
-	const most = 8
-	if len(list) <= most {
-		return strings.Join(list, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
-}
+// shown is how many of a list a message shows.
+const shown = 8
 
 // reachableCodes returns the codes of the databases' networks; nil for none.
 func reachableCodes(space *geo.Space) map[string]bool {
@@ -67,11 +60,11 @@ func (c *checker) geography(t *records.Tree) {
 	if defaultOf(t) == "" && len(t.Inactive) == 0 {
 		who = "only clients that match no other geo get there"
 		c.warn(&t.NameState, ReasonNoDefault, "clients that match none of %s get any member; set a default geo in one of the policies",
-			someOf(codes))
+			api.Some(codes, ", ", shown))
 	}
 	if len(unreachable) > 0 {
 		c.warn(&t.NameState, ReasonUnreachableGeo,
-			"no network of the geo databases is in %s; %s. Subdivisions need a City database, AS numbers an ASN database", someOf(unreachable), who)
+			"no network of the geo databases is in %s; %s. Subdivisions need a City database, AS numbers an ASN database", api.Some(unreachable, ", ", shown), who)
 	}
 }
 
@@ -83,7 +76,7 @@ func (c *checker) unlocated() {
 	c.add(SeverityWarning, ReasonNoGeoDatabase, nil, "",
 		"nothing locates clients, so geo codes have no effect: all clients get the default geo of a name, or any member if there is "+
 			"none. Names with geo codes: %s. Write `geoip FILE` or `nets FILE` in the Corefile",
-		someOf(c.steered))
+		api.Some(c.steered, ", ", shown))
 }
 
 // sharing looks at settings that only one of a host's objects can make.
@@ -124,7 +117,7 @@ func (c *checker) united(t *records.Tree) {
 	}
 	if len(objects) > 1 {
 		c.add(SeverityNote, ReasonUnited, t.Owner, t.Name, "it is answered with the addresses of %s of one namespace: %s",
-			counted(len(objects), "object"), someOf(objects))
+			counted(len(objects), "object"), api.Some(objects, ", ", shown))
 	}
 }
 
@@ -144,14 +137,14 @@ func (c *checker) health(t *records.Tree) {
 		}
 	}
 	if t.FailsOpen != "" {
-		c.warn(&t.NameState, ReasonFailsOpen, "%s get targets that are down, as no others are left for them: %s", t.FailsOpen, someOf(down))
+		c.warn(&t.NameState, ReasonFailsOpen, "%s get targets that are down, as no others are left for them: %s", t.FailsOpen, api.Some(down, ", ", shown))
 	}
 	if t.FailsClosed != "" {
-		c.warn(&t.NameState, ReasonFailsClosed, "%s get no address (fail: closed), as all are down: %s", t.FailsClosed, someOf(down))
+		c.warn(&t.NameState, ReasonFailsClosed, "%s get no address (fail: closed), as all are down: %s", t.FailsClosed, api.Some(down, ", ", shown))
 	}
 	if len(denied) > 0 {
 		c.warn(&t.NameState, ReasonNotChecked, "not checked, and so counted as up: %s; probe-deny or the default denies checks "+
-			"there: write `probe-allow ADDRESS` in the Corefile", someOf(denied))
+			"there: write `probe-allow ADDRESS` in the Corefile", api.Some(denied, ", ", shown))
 	}
 }
 

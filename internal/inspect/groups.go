@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -136,7 +137,7 @@ func ObjectsText(all []records.Object) string {
 	for i, o := range all {
 		texts[i] = ObjectText(o)
 	}
-	return someOf(texts)
+	return api.Some(texts, ", ", shown)
 }
 
 // Wrong reports whether the record needs attention: it cannot be read, names a group that no cluster has, or none that one has.

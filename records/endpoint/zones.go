@@ -197,12 +197,7 @@ func (s *Zones) closest(name string) *Zone {
 
 // ClosestOrigin returns index's value for the longest origin that contains name, -1 for none.
 func ClosestOrigin(index map[string]int, name string) int {
-	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
-		if i, ok := index[name[off:]]; ok {
-			return i
-		}
-	}
-	if i, ok := index["."]; ok {
+	if i, ok := rdata.Closest(index, name); ok {
 		return i
 	}
 	return -1

@@ -190,6 +190,17 @@ func IsSubdomain(zone, name string) bool {
 	return escapes%2 == 0
 }
 
+// Closest returns the value of the longest of some names that equals or contains name; ok is false if none does.
+func Closest[V any](names map[string]V, name string) (v V, ok bool) {
+	for off, end := 0, false; !end; off, end = dns.NextLabel(name, off) {
+		if v, ok = names[name[off:]]; ok {
+			return v, true
+		}
+	}
+	v, ok = names["."]
+	return v, ok
+}
+
 // Parent returns the name above name; ok is false for the root.
 func Parent(name string) (above string, ok bool) {
 	if name == "." {

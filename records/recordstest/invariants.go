@@ -9,6 +9,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/boolean"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
@@ -124,7 +125,7 @@ func explained(s *records.Snapshot, z *records.Zone, q records.Query, a *records
 func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 	n, conflicts := 0, 0
 	for c := range s.Conflicts() {
-		if conflicts += btoi(dns.Fqdn(c.Zone) == z.Origin()); c.Why == "" || c.Loser.Name == "" {
+		if conflicts += boolean.Int(dns.Fqdn(c.Zone) == z.Origin()); c.Why == "" || c.Loser.Name == "" {
 			wrong("a conflict says nothing: %s", text(c))
 		}
 	}
@@ -183,13 +184,6 @@ func listed(s *records.Snapshot, z *records.Zone, wrong func(string, ...any)) {
 	if n != z.Listed || conflicts != z.Conflicts {
 		wrong("zone %s: %d names and %d conflicts are listed, %d and %d counted", z.Origin(), n, conflicts, z.Listed, z.Conflicts)
 	}
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // CheckAnswer returns what is wrong with an answer in any world; "" for nothing.

@@ -72,7 +72,7 @@ func (s *View) StatusNow(cluster, policy string) *api.Verdict {
 		all.Status, all.Reason = api.ConditionFalse, endpoint.ReasonUnknown
 		all.Message = messageNotHealthy + strings.Join(failing, " ") + " "
 	case len(unchecked) > 0:
-		all.Message += fmt.Sprintf(messageUnchecked, health.Forbidden, some(unchecked, " "))
+		all.Message += fmt.Sprintf(messageUnchecked, health.Forbidden, api.Some(unchecked, " ", 16))
 	}
 	v.Conditions = append(slices.Clip(v.Conditions), all)
 	return &v
@@ -211,15 +211,6 @@ func (s *View) besides(host string) bool {
 	return host == z.Origin() || n != nil && n.Static != nil
 }
 
-// some returns a list as text; of a long one, only the start.
-func some(list []string, separator string) string {
-	const most = 16
-	if len(list) <= most {
-		return strings.Join(list, separator)
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], separator), len(list)-most)
-}
-
 // reader returns a builder that looks up cells in s, and makes none.
 func (s *View) reader() *pool.Builder {
 	return &pool.Builder{
@@ -286,7 +277,7 @@ func (s *View) Fails(host string) Failing {
 	case all:
 		return Failing{"all clients", closed}
 	case len(codes) > 0:
-		return Failing{"clients in " + some(codes, ", "), closed}
+		return Failing{"clients in " + api.Some(codes, ", ", 16), closed}
 	}
 	return Failing{}
 }

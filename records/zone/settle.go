@@ -5,6 +5,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"github.com/coredns-kuadrant/kuadrant/internal/boolean"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
@@ -49,7 +50,7 @@ func (e *Edit) settleAt(n *Node) {
 	}
 	n.Turn = e.Zone.turnsAt(n)
 	if turn != n.Turn {
-		e.Turns += btoi(n.Turn) - btoi(turn)
+		e.Turns += boolean.Int(n.Turn) - boolean.Int(turn)
 	}
 	if turn || n.Turn {
 		e.Turned = append(e.Turned, n.Name)
@@ -175,11 +176,4 @@ func (z *Zone) turnsAt(n *Node) bool {
 		}
 	}
 	return false
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

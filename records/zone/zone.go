@@ -8,6 +8,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/boolean"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
@@ -222,7 +223,7 @@ func NewZone(at endpoint.Zone, cuts []string) *Zone {
 	e.Settle()
 	z.Nodes, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
 	for _, n := range z.Nodes.All() {             // the edit did not know the cuts
-		z.Listed += btoi(n.Listed(z))
+		z.Listed += boolean.Int(n.Listed(z))
 	}
 	return z
 }
@@ -241,9 +242,9 @@ func (e *Edit) Set(name string, data pool.Steered) {
 	}
 	n := e.make(name)
 	e.list(n, -1)
-	e.UnreadNames -= btoi(n.Unread())
+	e.UnreadNames -= boolean.Int(n.Unread())
 	n.Steered = data
-	e.UnreadNames += btoi(n.Unread())
+	e.UnreadNames += boolean.Int(n.Unread())
 	e.list(n, 1)
 	e.noteDeep(name)
 	e.reachable = false
@@ -267,7 +268,7 @@ func (e *Edit) Add(r *endpoint.Record) {
 	if r.Bound {
 		e.noteBound(n.Name, boundRecords, true)
 	}
-	e.delegating += btoi(r.IsDelegation())
+	e.delegating += boolean.Int(r.IsDelegation())
 	e.reachable = false
 	e.renew(n)
 }
@@ -285,7 +286,7 @@ func (e *Edit) Drop(r *endpoint.Record) {
 		e.gone = make(map[string][]*endpoint.Record)
 	}
 	e.gone[n.Name] = append(e.gone[n.Name], r)
-	e.delegating -= btoi(r.IsDelegation())
+	e.delegating -= boolean.Int(r.IsDelegation())
 	e.renew(n)
 }
 
@@ -398,11 +399,11 @@ func (e *Edit) remove(n *Node) {
 		was := n.Unserved
 		if len(n.Records) == 0 {
 			e.names.Delete(n.Name)
-			e.unserved -= btoi(was)
+			e.unserved -= boolean.Int(was)
 			e.aboveNode = nil
 		} else {
 			n.Unserved = true
-			e.unserved += 1 - btoi(was)
+			e.unserved += 1 - boolean.Int(was)
 		}
 		if was {
 			return // the names above know
