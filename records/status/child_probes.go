@@ -29,12 +29,11 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 			return
 		}
 		probed[key] = true
-		host := target.Host
-		child := p.child(api.KindProbe, p.probeName(c, address), p.about(address, host))
-		check := *c.Check()
+		host, check := target.Host, *c.Check()
 		check.Host = host
-		child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
-		p.all = append(p.all, child)
+		p.all = append(p.all, wanted{api.KindProbe, p.probeName(c, address), p.about(address, host), func(child *api.Child) {
+			child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
+		}})
 	}
 }
 

@@ -66,20 +66,20 @@ func zoneID(origin string) string {
 	return endpoint.TrimDot(origin)
 }
 
-// record adds a DNSRecord with the wanted name, or another if that is not free.
-func (p *parentObject) record(c *endpoint.Contender, wanted, secret string, spec api.ChildRecord) {
+// record adds a DNSRecord.
+func (p *parentObject) record(c *endpoint.Contender, name, secret string, spec api.ChildRecord) {
 	of := p.target.Gateway.BareName() + "/" + c.Listener + "/" + secret
-	child := p.child(api.KindDNSRecord, wanted, of)
-	if known, ok := p.in.DNSRecords.Get(child.Name); ok && known.Own() && p.controls(known.Controller) {
-		switch {
-		case !p.isOwn(known, c.Host):
-			child.Replace, child.Replaced = true, known.UID
-		case known.ZoneID != "":
-			spec.ZoneID = known.ZoneID // it is immutable
+	p.all = append(p.all, wanted{api.KindDNSRecord, name, of, func(child *api.Child) {
+		if known, ok := p.in.DNSRecords.Get(child.Name); ok && known.Own() && p.controls(known.Controller) {
+			switch {
+			case !p.isOwn(known, c.Host):
+				child.Replace, child.Replaced = true, known.UID
+			case known.ZoneID != "":
+				spec.ZoneID = known.ZoneID // it is immutable
+			}
 		}
-	}
-	child.Record = &spec
-	p.all = append(p.all, child)
+		child.Record = &spec
+	}})
 }
 
 // isOwn reports whether a DNSRecord is the policy's child for a host.

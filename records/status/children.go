@@ -20,14 +20,18 @@ func (s *View) Children(cluster string, of api.Ref) []api.Child {
 	if p == nil {
 		return nil
 	}
-	p.make()
-	slices.SortFunc(p.all, func(a, b api.Child) int {
+	n := childNames{p: p, taken: make(map[api.Ref]bool), rivals: make(map[api.Ref]*rival)}
+	var all []api.Child
+	for _, w := range p.wanted() {
+		all = append(all, n.child(&w))
+	}
+	slices.SortFunc(all, func(a, b api.Child) int {
 		if a.Kind != b.Kind {
 			return int(b.Kind) - int(a.Kind) // a record before its probes
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	return p.all
+	return all
 }
 
 // Existing returns an object's existing children, in no order. Those not among Children are to be deleted.
@@ -59,15 +63,8 @@ type parentObject struct {
 	policy    *api.DNSPolicy
 	target    *endpoint.Target
 	published []*endpoint.Contender
-	// plain is true if only the names matter that the children would have without any other
-	// objects.
-	plain bool
-	// names are those taken by children, by kind.
-	names map[api.Ref]bool
-	// rivals are objects whose children have names wanted here, with their children's plain names;
-	// nil for objects without children.
-	rivals map[api.Ref]*parentObject
-	all    []api.Child
+	// all are the children that it should have.
+	all []wanted
 }
 
 // parentObject returns the object before its children are made; nil if it cannot have any.
@@ -76,7 +73,7 @@ func (s *View) parentObject(cluster string, of api.Ref) *parentObject {
 	if i < 0 {
 		return nil
 	}
-	p := &parentObject{s: s, in: s.In.Clusters[i], state: s.Clusters[i], kind: of.Kind, names: make(map[api.Ref]bool)}
+	p := &parentObject{s: s, in: s.In.Clusters[i], state: s.Clusters[i], kind: of.Kind}
 	if of.Kind == api.KindDNSPolicy && p.isPolicy(of.Name) || of.Kind == api.KindDNSRecord && p.isRecord(of.Name) {
 		return p
 	}
@@ -119,8 +116,9 @@ func HasProbes(r *api.DNSRecord) bool {
 	return byHand && !r.Deleting && r.Provider.ServedHere() && r.HealthCheck != nil && r.CheckInvalid == ""
 }
 
-// make makes the children.
-func (p *parentObject) make() {
+// wanted returns the children that the object should have. Each call makes them anew.
+func (p *parentObject) wanted() []wanted {
+	p.all = nil
 	if p.policy != nil {
 		pr := endpoint.ProvidersOf(p.s.Table, p.s.Opt, &p.s.In, p.in, p.policy, p.target.Gateway)
 		for c := range p.contenders() {
@@ -128,12 +126,13 @@ func (p *parentObject) make() {
 		}
 	}
 	if p.policy != nil && !p.policy.Provider.ServedHere() {
-		return // we do not check what another controller publishes (rule 4.1)
+		return p.all // we do not check what another controller publishes (rule 4.1)
 	}
 	probed := make(map[string]bool)
 	for c := range p.contenders() {
 		p.probes(c, probed)
 	}
+	return p.all
 }
 
 // contenders yields the contenders from which the children are made.
@@ -165,107 +164,6 @@ func (p *parentObject) controls(by *api.Controller) bool { return Controls(p.kin
 // Controls reports whether by, the controller of an object, is the object m of a kind.
 func Controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
 	return by != nil && by.UID != "" && by.UID == m.UID && by.Kind == kind.String()
-}
-
-// child returns a child with a preferred name; of is a text that differs from that of every other
-// child with the same preferred name.
-func (p *parentObject) child(kind api.Kind, wanted, of string) api.Child {
-	name, replace := p.name(kind, wanted, of)
-	p.names[api.Ref{Kind: kind, Name: name}] = true
-	replaced := ""
-	if replace {
-		replaced = p.in.MetaOf(api.Ref{Kind: kind, Name: name}).UID
-	}
-	return api.Child{
-		Kind: kind, Name: name, Replace: replace, Replaced: replaced, Labels: ownLabels,
-		Owner: api.ChildOwner{Kind: p.kind, Name: p.meta.Name, UID: p.meta.UID},
-	}
-}
-
-// ownLabels are the labels of all children. They are read-only.
-var ownLabels = map[string]string{api.LabelManagedBy: api.ManagedBy}
-
-// The maximum length of an object's name, and how much of a longer one remains before the hash.
-const (
-	maxObjectName = 253
-	cutObjectName = 240
-)
-
-// name returns a child's name, and whether the object that has it now must go first: the wanted
-// name, unless that is too long or taken (docs/write-back.md). A child keeps a name once it has it.
-func (p *parentObject) name(kind api.Kind, wanted, of string) (name string, replace bool) {
-	namespace := p.meta.Namespace() + "/"
-	other := namespace + strings.TrimRight(wanted[:min(len(wanted), cutObjectName)], "-.") + "-" + endpoint.Hash(of)
-	wanted, long := namespace+wanted, len(wanted) > maxObjectName
-	if p.plain {
-		if long || p.names[api.Ref{Kind: kind, Name: wanted}] {
-			return other, false
-		}
-		return wanted, false
-	}
-	if long || p.names[api.Ref{Kind: kind, Name: wanted}] || p.has(kind, other) {
-		_, replace = p.mayHave(kind, other)
-		return other, replace
-	}
-	if free, replace := p.mayHave(kind, wanted); free {
-		return wanted, replace
-	}
-	_, replace = p.mayHave(kind, other)
-	return other, replace
-}
-
-// object returns the object of that kind and name; by is nil if nothing controls it, own is true if
-// this server wrote it.
-func (p *parentObject) object(kind api.Kind, name string) (by *api.Controller, own, found bool) {
-	if kind == api.KindProbe {
-		if o, ok := p.in.Probes.Get(name); ok {
-			return o.Controller, o.Own(), true
-		}
-		return nil, false, false
-	}
-	if o, ok := p.in.DNSRecords.Get(name); ok {
-		return o.Controller, o.Own(), true
-	}
-	return nil, false, false
-}
-
-// has reports whether the object has a child with that name.
-func (p *parentObject) has(kind api.Kind, name string) bool {
-	by, own, _ := p.object(kind, name)
-	return own && p.controls(by)
-}
-
-// mayHave reports whether a name is free for a child, and whether another child that has it must go.
-func (p *parentObject) mayHave(kind api.Kind, name string) (free, replace bool) {
-	by, own, found := p.object(kind, name)
-	if !found || own && p.controls(by) {
-		return true, false
-	}
-	of := endpoint.ParentRef(kind, p.meta.Namespace(), by, own)
-	if of.Name == "" {
-		return false, false
-	}
-	if rival := p.rival(of); rival != nil && rival.controls(by) && rival.names[api.Ref{Kind: kind, Name: name}] {
-		return false, false
-	}
-	return true, true
-}
-
-// rival returns an object with its children's plain names; nil for one without children. It is made
-// once: thousands of children may need it.
-func (p *parentObject) rival(of api.Ref) *parentObject {
-	rival, known := p.rivals[of]
-	if !known {
-		if rival = p.s.parentObject(p.in.Name, of); rival != nil {
-			rival.plain = true
-			rival.make()
-		}
-		if p.rivals == nil {
-			p.rivals = make(map[api.Ref]*parentObject)
-		}
-		p.rivals[of] = rival
-	}
-	return rival
 }
 
 // endpoints returns the endpoints of a contender's DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, which others may

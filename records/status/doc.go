@@ -21,7 +21,8 @@
 //
 // What the elected replica writes besides:
 //
-//	children.go           a policy or a DNSRecord → the objects that it should have, and their names   docs/write-back.md
+//	children.go           a policy or a DNSRecord → the objects that it should have   docs/write-back.md
+//	child_names.go        their names
 //	child_records.go      a policy → its DNSRecords
 //	child_probes.go       a policy or a DNSRecord → its DNSHealthCheckProbes
 //	offspring.go          the children that there are, by whom they belong to
