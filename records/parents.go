@@ -121,12 +121,6 @@ func (e *clusterEdit) wantingName(name string, add func(of api.Ref)) {
 	}
 }
 
-// ParentRef names a policy or a DNSRecord of a cluster. The object may be gone.
-type ParentRef struct {
-	Cluster string
-	Of      api.Ref
-}
-
 // ChildrenChanged returns the objects whose Children or Existing may differ from those of the
 // snapshot that this one was compiled from, each once; nil means any. The caller must not change
 // the slice.

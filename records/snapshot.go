@@ -136,3 +136,9 @@ func (s *Snapshot) Groups() iter.Seq[string] {
 		}
 	}
 }
+
+// ParentRef names a policy or a DNSRecord of a cluster. The object may be gone.
+type ParentRef struct {
+	Cluster string
+	Of      api.Ref
+}

@@ -21,7 +21,9 @@
 //
 //	options.go      what the Corefile says
 //	naming.go       Zones → their names, along zoneRefs   rule 6.2
-//	zones.go        Zones with names → those that are served   rules 5.2 and 6.1 to 6.5
+//	zones.go        the zones that are served, and the decisions on all Zones
+//	resolve.go      Zones with names → these   rules 5.2 and 6.1 to 6.5
+//	admit.go        one Zone → whether it is served
 //	taken.go        new Zones that would take registered names   rule 6.5
 //	zone.go         one served zone: its name servers, SOA and reserved names   rules 2.8, 5.8 and 6.8
 //	publish.go      whether an object may publish at a name   rules 5.1 and 5.9

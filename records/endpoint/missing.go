@@ -38,9 +38,3 @@ func LiveFirst[T any](list []T, missing func(T) bool, key func(T) string) []T {
 
 // namespaceKey returns the namespace of an object as a key.
 func namespaceKey(m *api.Meta) string { return m.Realm() + "/" + m.Namespace() }
-
-// missing reports whether the Zone exists only because the guard keeps it.
-func (a *Admission) missing() bool { return a.Zone.Missing }
-
-// contention returns the key for LiveFirst: the name and the namespace that wants it.
-func (a *Admission) contention() string { return a.FQDN + " " + namespaceKey(&a.Zone.Meta) }

@@ -136,3 +136,20 @@ func ownedBy(what string, kind api.Kind, m *api.Meta, reserved bool, to *api.Met
 	}
 	return fmt.Sprintf("%s belongs to %s %s", what, kind, InCluster(m, to))
 }
+
+// namespaceOf names an object's namespace for its owner, with the cluster if it pools with no other
+// cluster's.
+func namespaceOf(m *api.Meta) string {
+	if m.Apart {
+		return m.Namespace() + " in cluster " + m.Cluster + " (not listed as shared with other clusters)"
+	}
+	return m.Namespace()
+}
+
+// InCluster names an object for the owner of another one.
+func InCluster(m, to *api.Meta) string {
+	if m.Cluster != to.Cluster {
+		return m.Name + " in cluster " + m.Cluster
+	}
+	return m.Name
+}

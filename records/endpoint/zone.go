@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"cmp"
+	"reflect"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -200,3 +201,17 @@ const (
 	soaMinimum = 60
 	ApexTTL    = 3600
 )
+
+// SameZone reports whether two versions of a Zone are the same, ignoring what their status keeps
+// and irrelevant metadata.
+func SameZone(a, b *api.Zone) bool {
+	if a == b || a == nil || b == nil {
+		return a == b
+	}
+	x, y := *a, *b
+	for _, z := range []*api.Zone{&x, &y} {
+		m := z.Meta
+		z.Kept, z.Meta = api.Kept{}, api.Meta{Name: m.Name, Cluster: m.Cluster, UID: m.UID, Created: m.Created, Deleting: m.Deleting, Apart: m.Apart, Missing: m.Missing, Fault: m.Fault}
+	}
+	return reflect.DeepEqual(&x, &y)
+}

@@ -161,11 +161,6 @@ func (p *parentObject) contenders() iter.Seq[*endpoint.Contender] {
 // controls reports whether by is the object.
 func (p *parentObject) controls(by *api.Controller) bool { return Controls(p.kind, p.meta, by) }
 
-// Controls reports whether by, the controller of an object, is the object m of a kind.
-func Controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
-	return by != nil && by.UID != "" && by.UID == m.UID && by.Kind == kind.String()
-}
-
 // endpoints returns the endpoints of a contender's DNSRecord (rules 2.2 and 2.3): what this Gateway adds to the host, which others may
 // share. If its chain cannot be served, they are its addresses at the host.
 func (p *parentObject) endpoints(c *endpoint.Contender) []api.WrittenEndpoint {

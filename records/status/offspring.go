@@ -90,3 +90,8 @@ func (e OffspringEdit) Probe(old, p *api.HealthCheckProbe) {
 		}
 	}
 }
+
+// Controls reports whether by, the controller of an object, is the object m of a kind.
+func Controls(kind api.Kind, m *api.Meta, by *api.Controller) bool {
+	return by != nil && by.UID != "" && by.UID == m.UID && by.Kind == kind.String()
+}
