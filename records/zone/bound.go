@@ -10,30 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// The parts of a name that others' claims may keep out: see noteBound.
-const (
-	boundRecords = 1 << iota
-	boundGroup
-	boundWildcard
-)
-
-// noteBound notes whether a name has something that the claims of others may keep out.
-func (e *Edit) noteBound(name string, part uint8, there bool) {
-	key := rdata.FromRoot(name)
-	parts, known := e.bound.Get(key)
-	next := parts &^ part
-	if there {
-		next |= part
-	}
-	switch {
-	case next == parts && (known || !there):
-	case next == 0:
-		e.bound.edit().Delete(key)
-	default:
-		e.bound.edit().Set(key, next)
-	}
-}
-
 // NoteGroup notes whether the group with a name as its key has contenders that claims of others may keep out.
 func (e *Edit) NoteGroup(name string, there bool) { e.noteBound(name, boundGroup, there) }
 
@@ -112,20 +88,6 @@ func (z *Zone) OwnedBy(name string) (own *endpoint.Contender, at []*endpoint.Rec
 func (e *Edit) OwnedBy(name string) (own *endpoint.Contender, at []*endpoint.Record) {
 	by, _ := e.owned.Get(name)
 	return ownedAt(e.Node(name), by)
-}
-
-// holder returns the owner of a name, whose node is n, or nil: the contender with its addresses or CNAME, else whose namespace has it, as
-// Static.
-func (by *Ownership) holder(n *Node) *endpoint.Contender {
-	switch {
-	case by.Owner != nil: // of the same namespace
-		return by.Owner
-	case by.By.Static:
-		return by.By
-	}
-	return &endpoint.Contender{ // it cannot be served there, and Records of its namespace may be
-		By: by.By.By, Kind: by.By.Kind, Host: by.By.Host, Static: true, Addresses: n.steersIn(by.By.By),
-	}
 }
 
 func ownedAt(n *Node, by Ownership) (own *endpoint.Contender, at []*endpoint.Record) {

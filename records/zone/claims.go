@@ -14,10 +14,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// reach is what is claimed below a name: all of it, by who delegates it, and what is neither addresses nor a CNAME, by the owner of the
-// closest wildcard that nothing stops (rules 5.1 and 5.3).
-type reach struct{ cut, wildcard owner.Claim }
-
 // ClaimOf returns the claim on a name of the zone, whose owner is own, or nil, in what the edit knows now: all Records, and the owners of the
 // names above, are there. Its zero value is none.
 func (e *Edit) ClaimOf(name string, own *endpoint.Contender) owner.Claim {
@@ -315,12 +311,6 @@ func (e *Edit) ClaimFor(name string, claim *owner.Claim, who *owner.Claimant) *o
 	return nil
 }
 
-// Refusal is a Record that a claim keeps out of its name.
-type Refusal struct {
-	record *endpoint.Record
-	claim  *owner.Claim
-}
-
 // refusals returns the Records at a node that claims keep out; own is the owner of its name, or nil.
 func (e *Edit) refusals(n *Node, own *endpoint.Contender) (all []Refusal) {
 	if !e.claimable(n) {
@@ -363,3 +353,17 @@ func (e *Edit) Out(n *Node, hosts []*endpoint.Contender) func(*endpoint.Record) 
 
 // Delegating reports whether the zone has NS records below its apex.
 func (e *Edit) Delegating() bool { return e.delegating > 0 }
+
+// holder returns the owner of a name, whose node is n, or nil: the contender with its addresses or CNAME, else whose namespace has it, as
+// Static.
+func (by *Ownership) holder(n *Node) *endpoint.Contender {
+	switch {
+	case by.Owner != nil: // of the same namespace
+		return by.Owner
+	case by.By.Static:
+		return by.By
+	}
+	return &endpoint.Contender{ // it cannot be served there, and Records of its namespace may be
+		By: by.By.By, Kind: by.By.Kind, Host: by.By.Host, Static: true, Addresses: n.steersIn(by.By.By),
+	}
+}

@@ -142,3 +142,9 @@ func (at *Others) First(records []*endpoint.Record) *endpoint.Record {
 	}
 	return records[i]
 }
+
+// Refusal is a Record that a claim keeps out of its name.
+type Refusal struct {
+	record *endpoint.Record
+	claim  *owner.Claim
+}

@@ -10,13 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// delegation is a zone's data about a zone below that is served here: its NS records, and the
-// addresses of its servers that lie in it (rule 6.6).
-type delegation struct {
-	names []string // owner names
-	sets  [][]RRset
-}
-
 // Delegation returns what the zone above should hold of the edited zone, which is settled, as are those below it; nodeAt finds names. nil
 // for nothing: no server of it has been named.
 func (e *Edit) Delegation(nodeAt func(name string) *Node) *delegation {
@@ -76,13 +69,6 @@ func (d *delegation) equal(o *delegation) bool {
 	})
 }
 
-// equal reports whether two RRsets have the same records.
-func (s RRset) equal(o RRset) bool {
-	return s.Type == o.Type && slices.EqualFunc(s.RRs, o.RRs, func(a, b dns.RR) bool {
-		return a == b || a.Header().Ttl == b.Header().Ttl && compareData(a, b) == 0
-	})
-}
-
 // Delegate makes d the zone's delegation of the zone with that origin; nil removes it.
 func (e *Edit) Delegate(origin string, d *delegation) {
 	old, _ := e.Zone.delegations.Get(origin)
@@ -103,42 +89,6 @@ func (e *Edit) Delegate(origin string, d *delegation) {
 			e.renew(e.make(name))
 		}
 	}
-}
-
-// merge merges RRsets of the same type in both lists, each data once, with the lower TTL. It
-// changes neither list.
-func merge(a, b []RRset) []RRset {
-	if len(b) == 0 {
-		return a
-	}
-	all := slices.Clone(a)
-	for _, s := range b {
-		i, found := slices.BinarySearchFunc(all, s.Type, func(s RRset, rtype uint16) int { return int(s.Type) - int(rtype) })
-		if !found {
-			all = slices.Insert(all, i, s)
-			continue
-		}
-		all[i] = all[i].with(s)
-	}
-	return slices.Clip(all)
-}
-
-// with returns one set with the records of both.
-func (s RRset) with(o RRset) RRset {
-	rrs := slices.Concat(s.RRs, o.RRs)
-	ttl := rrs[0].Header().Ttl
-	for _, rr := range rrs {
-		ttl = min(ttl, rr.Header().Ttl)
-	}
-	slices.SortStableFunc(rrs, compareData)
-	rrs = slices.CompactFunc(rrs, func(a, b dns.RR) bool { return compareData(a, b) == 0 })
-	for i, rr := range rrs {
-		if rr.Header().Ttl != ttl {
-			rrs[i] = rdata.CopyHeader(rr)
-			rrs[i].Header().Ttl = ttl
-		}
-	}
-	return RRset{s.Type, slices.Clip(rrs)}
 }
 
 // Depth returns a number that is larger for an origin than for those above it. Zones copy from

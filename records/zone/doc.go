@@ -1,7 +1,9 @@
 // Package zone makes zones of names: what stands at each → RRsets, with cuts, glue and empty non-terminals; the serial of each
 // version, and what differs from one to the next.
 //
-//	zone.go        a zone, its nodes, and the edit that makes its next version, with empty non-terminals   RFC 4592
+//	set.go         RRsets
+//	zone.go        a zone and its nodes
+//	edit.go        the edit that makes its next version, with empty non-terminals   RFC 4592
 //	node.go        what a node is to those who look at it
 //	settle.go      what has changed in an edit → the RRsets there
 //	rrset.go       the Records of one name → RRsets

@@ -7,6 +7,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
+	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
@@ -77,16 +78,6 @@ func (z *Zone) after(serial uint32, kept api.Kept, first bool, now time.Time) ui
 	return serial
 }
 
-// MName returns the first of the zone's name servers.
-func (z *Zone) MName() string {
-	if apex, ok := z.Nodes.Get(z.Origin()); ok {
-		if ns := OfType(apex.Static, dns.TypeNS); len(ns) > 0 {
-			return ns[0].(*dns.NS).Ns
-		}
-	}
-	return z.Nameservers()[0].Name
-}
-
 // Unaddressed returns the zone's first name server that lies in it, not in a zone below, and has no address; "" for none.
 func (z *Zone) Unaddressed() string {
 	apex, ok := z.Nodes.Get(z.Origin())
@@ -124,15 +115,119 @@ func (z *Zone) ownGlue() []dns.RR {
 	return slices.Clip(z.appendGlue(nil, servers[:min(len(servers), MaxTargets)], MaxAdditional, func(string) bool { return true }))
 }
 
-// number sets the zone's serial, before others see the zone. It has no journal then.
-func (z *Zone) number(serial uint32) {
-	soa := z.Zone.SOA(z.MName(), serial)
-	denial := *soa
-	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
-	z.serial, z.SOASet, z.Negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}
-}
-
 // become makes the zone the same generation as o, which has the same content.
 func (z *Zone) become(o *Zone) {
 	z.serial, z.SOASet, z.Negative, z.journal = o.serial, o.SOASet, o.Negative, o.journal
+}
+
+// pass puts z, the edited zone, behind its publisher, and gives it the published serial. before is the
+// version before it, nil for none.
+func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
+	g := e.nextPublisher(z, before)
+	if before == nil {
+		g.seen = p.Retired
+	}
+	g.kept, g.beside, g.withheld = p.Kept, p.Beside, !p.Listed
+	if p.Published.Serial != 0 {
+		hash, _ := parseHash(p.Published.Hash)
+		g.see(Numbered{p.Published.Serial, hash})
+	}
+	was := g.published
+	if p.Kept.Serial != 0 {
+		g.keep(z, e.id)
+	}
+	switch {
+	case g.state == current:
+		g.since = time.Time{}
+	case g.since.IsZero() || g.published != was:
+		g.since = now
+	}
+	z.publisher = &g
+	z.display(g.interim(before, now))
+	g.proposed = g.proposal(z, before, now)
+}
+
+// nextPublisher returns before's publisher, updated for z as the newest version.
+func (e *Edit) nextPublisher(z, before *Zone) publisher {
+	switch {
+	case before == nil:
+		return publisher{}
+	case before.publisher == nil:
+		before = &Zone{
+			Zone: before.Zone, Nodes: before.Nodes, trees: trees{dnames: before.dnames}, hash: before.hash, made: before.made,
+			publisher: &publisher{published: before.bare(), seen: before.last()},
+		}
+	}
+	g := *before.publisher
+	anew := before.Nodes != e.Zone.Nodes
+	if before.hash != z.hash {
+		g.push(before, e.replaced(before, anew))
+	}
+	if g.published != nil {
+		g.state = behind
+		if g.published.hash == z.hash {
+			g.state = current
+		}
+	}
+	switch {
+	case g.state == unpublished:
+	case g.state == current && len(g.recent) == 0:
+		g.changed, g.blind = tree.Map[uint32]{}, 0
+	case anew:
+		g.changed, g.blind = tree.Map[uint32]{}, e.id
+	case before.hash != z.hash:
+		g.note(e.changedNames(), e.id)
+	}
+	return g
+}
+
+// replaced returns how many of before's names the edited zone does not share.
+func (e *Edit) replaced(before *Zone, anew bool) int {
+	if anew {
+		return before.Nodes.Len()
+	}
+	return len(e.Settled)
+}
+
+// changedNames returns the names at which the edited zone may differ from the one before.
+func (e *Edit) changedNames() []string {
+	if len(e.redirected) > 0 {
+		e.settleRedirected()
+		e.redirected = nil
+	}
+	slices.Sort(e.Settled)
+	e.Settled = slices.Compact(e.Settled)
+	return e.Settled
+}
+
+// delta returns the changes from before to the zone's next version; nil if that is too much for a
+// journal.
+func (e *Edit) delta(before, next *Zone) *Delta {
+	if before.Nodes != e.Zone.Nodes { // it was made anew
+		return deltaOf(before, next, nil)
+	}
+	return deltaOf(before, next, e.changedNames())
+}
+
+// settleRedirected adds the names below DNAMEs that came or went to those compared. If there are
+// any, it looks at all names of the zone: nothing else takes that long, but a DNAME rarely hides
+// names.
+func (e *Edit) settleRedirected() {
+	owners := make(map[string]bool, len(e.redirected))
+	for _, owner := range e.redirected {
+		if n, ok := e.Zone.Nodes.Get(owner); ok && n.Children > 0 {
+			owners[owner] = true
+		}
+	}
+	if len(owners) == 0 {
+		return
+	}
+	for name := range e.Zone.Nodes.All() { // new names have been settled
+		for up := name; up != e.Zone.Origin(); {
+			if up, _ = rdata.Parent(up); owners[up] {
+				e.Settled = append(e.Settled, name)
+				break
+			}
+		}
+	}
 }

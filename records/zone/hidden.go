@@ -34,20 +34,6 @@ func (z *Zone) HiderOf(name string, rtype uint16) *endpoint.Problem {
 		endpoint.TrimDot(turn.Name))
 }
 
-// noteDeep notes whether a name that lies deep in the zone has Records or an owner.
-func (e *Edit) noteDeep(name string) {
-	if up, ok := rdata.Parent(name); !ok || name == e.Zone.Origin() || up == e.Zone.Origin() {
-		return
-	}
-	n := e.Node(name)
-	_, owned := e.owned.Get(name)
-	if owned || n != nil && (len(n.Records) > 0 || n.Steered.Owner != nil && (n.Steered.Data == nil || !n.Steered.Inner())) {
-		e.deep.edit().Set(rdata.FromRoot(name), struct{}{})
-	} else {
-		e.deep.edit().Delete(rdata.FromRoot(name))
-	}
-}
-
 // DeepBelow yields the names below one of the zone's that have Records or an owner; for the origin it yields
 // all names of the zone.
 func (z *Zone) DeepBelow(name string) iter.Seq[string] {

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/miekg/dns"
-
-	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
 // Delta is the difference between one generation of a zone and the one before (RFC 1995 §4). It is immutable, and so are its
@@ -63,15 +61,6 @@ func (z *Zone) Since(serial uint32) (deltas []*Delta, ok bool) {
 	return nil, false
 }
 
-// delta returns the changes from before to the zone's next version; nil if that is too much for a
-// journal.
-func (e *Edit) delta(before, next *Zone) *Delta {
-	if before.Nodes != e.Zone.Nodes { // it was made anew
-		return deltaOf(before, next, nil)
-	}
-	return deltaOf(before, next, e.changedNames())
-}
-
 // deltaOf returns the changes from before to next, which are only at the given names, sorted; nil
 // means any name. It returns nil if that is too much for a journal.
 func deltaOf(before, next *Zone, names []string) *Delta {
@@ -91,29 +80,6 @@ func deltaOf(before, next *Zone, names []string) *Delta {
 	}
 	d.Removed, d.Added = slices.Clip(d.Removed), slices.Clip(d.Added)
 	return d
-}
-
-// settleRedirected adds the names below DNAMEs that came or went to those compared. If there are
-// any, it looks at all names of the zone: nothing else takes that long, but a DNAME rarely hides
-// names.
-func (e *Edit) settleRedirected() {
-	owners := make(map[string]bool, len(e.redirected))
-	for _, owner := range e.redirected {
-		if n, ok := e.Zone.Nodes.Get(owner); ok && n.Children > 0 {
-			owners[owner] = true
-		}
-	}
-	if len(owners) == 0 {
-		return
-	}
-	for name := range e.Zone.Nodes.All() { // new names have been settled
-		for up := name; up != e.Zone.Origin(); {
-			if up, _ = rdata.Parent(up); owners[up] {
-				e.Settled = append(e.Settled, name)
-				break
-			}
-		}
-	}
 }
 
 // compareAll adds the changes between two versions of a zone that share no nodes, until that is too

@@ -1,12 +1,12 @@
 package zone
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
+	"github.com/miekg/dns"
 )
 
 // state says how the published version of a zone stands to its newest one.
@@ -122,75 +122,6 @@ func (z *Zone) bare() *Zone {
 		Zone: z.Zone, Nodes: z.Nodes, trees: trees{dnames: z.dnames}, hash: z.hash, made: z.made,
 		serial: z.serial, SOASet: z.SOASet, Negative: z.Negative, journal: z.journal,
 	}
-}
-
-// pass puts z, the edited zone, behind its publisher, and gives it the published serial. before is the
-// version before it, nil for none.
-func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
-	g := e.nextPublisher(z, before)
-	if before == nil {
-		g.seen = p.Retired
-	}
-	g.kept, g.beside, g.withheld = p.Kept, p.Beside, !p.Listed
-	if p.Published.Serial != 0 {
-		hash, _ := parseHash(p.Published.Hash)
-		g.see(Numbered{p.Published.Serial, hash})
-	}
-	was := g.published
-	if p.Kept.Serial != 0 {
-		g.keep(z, e.id)
-	}
-	switch {
-	case g.state == current:
-		g.since = time.Time{}
-	case g.since.IsZero() || g.published != was:
-		g.since = now
-	}
-	z.publisher = &g
-	z.display(g.interim(before, now))
-	g.proposed = g.proposal(z, before, now)
-}
-
-// nextPublisher returns before's publisher, updated for z as the newest version.
-func (e *Edit) nextPublisher(z, before *Zone) publisher {
-	switch {
-	case before == nil:
-		return publisher{}
-	case before.publisher == nil:
-		before = &Zone{
-			Zone: before.Zone, Nodes: before.Nodes, trees: trees{dnames: before.dnames}, hash: before.hash, made: before.made,
-			publisher: &publisher{published: before.bare(), seen: before.last()},
-		}
-	}
-	g := *before.publisher
-	anew := before.Nodes != e.Zone.Nodes
-	if before.hash != z.hash {
-		g.push(before, e.replaced(before, anew))
-	}
-	if g.published != nil {
-		g.state = behind
-		if g.published.hash == z.hash {
-			g.state = current
-		}
-	}
-	switch {
-	case g.state == unpublished:
-	case g.state == current && len(g.recent) == 0:
-		g.changed, g.blind = tree.Map[uint32]{}, 0
-	case anew:
-		g.changed, g.blind = tree.Map[uint32]{}, e.id
-	case before.hash != z.hash:
-		g.note(e.changedNames(), e.id)
-	}
-	return g
-}
-
-// replaced returns how many of before's names the edited zone does not share.
-func (e *Edit) replaced(before *Zone, anew bool) int {
-	if anew {
-		return before.Nodes.Len()
-	}
-	return len(e.Settled)
 }
 
 // push adds a replaced version, unless it is the published one, which is kept anyway.
@@ -411,17 +342,6 @@ func (z *Zone) Proposed() (p Proposal, ok bool) {
 	return Proposal{Origin: z.Origin(), Kept: api.Kept{Hash: z.Hash(), Serial: g.proposed}, After: g.kept, Beside: g.beside}, true
 }
 
-// changedNames returns the names at which the edited zone may differ from the one before.
-func (e *Edit) changedNames() []string {
-	if len(e.redirected) > 0 {
-		e.settleRedirected()
-		e.redirected = nil
-	}
-	slices.Sort(e.Settled)
-	e.Settled = slices.Compact(e.Settled)
-	return e.Settled
-}
-
 // Published returns the zone's newest publication anywhere; zero for none.
 func (z *Zone) Published() api.Kept {
 	last := z.last()
@@ -449,4 +369,12 @@ func (z *Zone) Keep() api.Kept {
 	default:
 		return api.Kept{Hash: z.Hash(), Serial: g.proposed}
 	}
+}
+
+// number sets the zone's serial, before others see the zone. It has no journal then.
+func (z *Zone) number(serial uint32) {
+	soa := z.Zone.SOA(z.MName(), serial)
+	denial := *soa
+	denial.Hdr.Ttl = min(soa.Hdr.Ttl, soa.Minttl)
+	z.serial, z.SOASet, z.Negative, z.journal = serial, []dns.RR{soa}, []dns.RR{&denial}, journal{}
 }

@@ -1,7 +1,6 @@
 package zone
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -11,23 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
-
-// RRset is one RRset of a name. Snapshots and messages share its records: nobody may change them,
-// and the slice is clipped, so that an append copies.
-type RRset struct {
-	Type uint16
-	RRs  []dns.RR
-}
-
-// OfType returns the records of a type among sets.
-func OfType(sets []RRset, rtype uint16) []dns.RR {
-	for i := range sets {
-		if sets[i].Type == rtype {
-			return sets[i].RRs
-		}
-	}
-	return nil
-}
 
 // Others is a name's data apart from its Records.
 type Others struct {
@@ -134,31 +116,4 @@ func oneRRset(records []*endpoint.Record, lose func(*endpoint.Record, *endpoint.
 		}
 	}
 	return RRset{records[0].RR.Header().Rrtype, slices.Clip(rrs)}
-}
-
-// compareData orders records of one type by their data, ignoring TTLs and owner names; 0 means
-// equal.
-func compareData(a, b dns.RR) int {
-	switch a := a.(type) {
-	case *dns.A:
-		if b, ok := b.(*dns.A); ok {
-			return bytes.Compare(a.A, b.A)
-		}
-	case *dns.AAAA:
-		if b, ok := b.(*dns.AAAA); ok {
-			return bytes.Compare(a.AAAA, b.AAAA)
-		}
-	}
-	return strings.Compare(dataText(a), dataText(b))
-}
-
-// dataText returns a record's data in master-file form, in their canonical spelling.
-func dataText(rr dns.RR) string {
-	switch rr := rr.(type) { // the library writes no header for these, or another one
-	case *dns.RFC3597:
-		return rr.Rdata
-	case *dns.NULL:
-		return rr.Data
-	}
-	return strings.TrimPrefix(rr.String(), rr.Header().String())
 }

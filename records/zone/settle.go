@@ -9,14 +9,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// renew marks a node, which this edit may change, to have its RRsets made anew.
-func (e *Edit) renew(n *Node) {
-	if !n.stale {
-		n.stale = true
-		e.stale = append(e.stale, n)
-	}
-}
-
 // Settle makes the RRsets of changed nodes, and removes names without any data.
 func (e *Edit) Settle() {
 	for i := 0; i < len(e.stale); i++ { // the apex may add one
@@ -143,12 +135,6 @@ func (z *Zone) othersBy(n *Node, t *trees) Others {
 	}
 }
 
-// Ownership is who owns a name that has Records; its fields are those of Others.
-type Ownership struct {
-	Owner, By *endpoint.Contender
-	Alias     bool
-}
-
 // SetOwner keeps the Records at name from the owner's data; the zero Ownership ends that.
 func (e *Edit) SetOwner(name string, by Ownership) {
 	if by.By == nil {
@@ -176,4 +162,39 @@ func (z *Zone) turnsAt(n *Node) bool {
 		}
 	}
 	return false
+}
+
+// redirect notes whether n, which is settled, has a DNAME.
+func (e *Edit) redirect(n *Node) {
+	_, was := e.dnames.Get(n.Name)
+	is := OfType(n.Static, dns.TypeDNAME) != nil
+	if was == is {
+		return
+	}
+	if is {
+		e.dnames.edit().Set(n.Name, struct{}{})
+	} else {
+		e.dnames.edit().Delete(n.Name)
+	}
+	e.redirected = append(e.redirected, n.Name)
+}
+
+// NewZone returns a zone with only the Corefile's data.
+// cuts are the origins of the zones served here that begin below it.
+func NewZone(at endpoint.Zone, cuts []string) *Zone {
+	z := &Zone{Zone: at, Fixed: fixedSets(&at)}
+	e := z.Edit(0)
+	for name := range z.Fixed {
+		e.renew(e.make(name))
+	}
+	e.renew(e.make(z.Origin()))
+	for _, origin := range cuts {
+		e.setCut(e.make(origin), true)
+	}
+	e.Settle()
+	z.Nodes, z.content = e.names.Map(), e.content // the Corefile has no DNAMEs
+	for _, n := range z.Nodes.All() {             // the edit did not know the cuts
+		z.Listed += boolean.Int(n.Listed(z))
+	}
+	return z
 }

@@ -45,21 +45,6 @@ func (z *Zone) redirects(name string) bool {
 	return false
 }
 
-// redirect notes whether n, which is settled, has a DNAME.
-func (e *Edit) redirect(n *Node) {
-	_, was := e.dnames.Get(n.Name)
-	is := OfType(n.Static, dns.TypeDNAME) != nil
-	if was == is {
-		return
-	}
-	if is {
-		e.dnames.edit().Set(n.Name, struct{}{})
-	} else {
-		e.dnames.edit().Delete(n.Name)
-	}
-	e.redirected = append(e.redirected, n.Name)
-}
-
 // transfer yields a name's RRsets; none if n is nil. It reports whether to go on.
 func (n *Node) transfer(yield func([]dns.RR) bool) bool {
 	if n == nil {
