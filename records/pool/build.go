@@ -2,84 +2,15 @@ package pool
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/miekg/dns"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/health"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 	"github.com/coredns-kuadrant/kuadrant/records/owner"
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
-
-// Builder makes the names of one contender group at a time. The caller sets the functions, and Names.
-type Builder struct {
-	// Zone returns the options of the zone that a name lies in, nil for none.
-	Zone func(name string) *endpoint.ZoneOptions
-	// Static reports whether the zone has data of its own at the name.
-	Static func(name string) bool
-	// Names is Build's result.
-	Names map[string]Steered
-	// Notes are on served contenders; nil for none.
-	Notes map[*endpoint.Contender][]api.Condition
-	// Dropped counts a contender's endpoints that give way to others'; nil for none.
-	Dropped map[*endpoint.Contender]int
-	// Watch has a target checked for the names being made, and returns its cell: see
-	// CheckEdit.Watch.
-	Watch func(t *health.Target, was func() *health.Target) *health.Cell
-	// Before returns a cluster's objects in the snapshot before; nil for none.
-	Before func(cluster string) *api.Cluster
-	// ProbesOff is true if nothing is checked here: the probes' status counts (rule 4.1).
-	ProbesOff bool
-	// Unlocated is true if no locator is configured.
-	Unlocated bool
-	// Probes returns the probes of a cluster.
-	Probes func(cluster string) ProbeIndex
-	// Overrides are the operator's.
-	Overrides *api.Overrides
-	// Active returns the groups of clusters that are active where a host lies, Group that of a cluster (rule 9.5).
-	Active func(host string) *api.ActiveGroups
-	Group  func(cluster string) string
-	// Complete is true if every source has been listed.
-	Complete bool
-	// Secret returns a cluster's Secret by namespace/name, nil if unknown.
-	Secret func(cluster, name string) *api.Secret
-	// NoSecrets reports whether the Corefile turns off Secrets for a cluster.
-	NoSecrets func(cluster string) bool
-	groups    map[string]Group // by their codes
-	// The rest is memory that is used again.
-	tree      hostTree
-	room      endpoint.Room
-	first     places[distinction]
-	sets      places[string]
-	hostnames places[string]
-	places    places[place]
-	members   places[member]
-	options   []option
-	hops      []dns.RR
-	// expected are the status codes of the last check, as text.
-	expected struct {
-		of   *api.HealthCheck
-		text string
-	}
-}
-
-// note adds a note to a served contender, once.
-func (b *Builder) note(c *endpoint.Contender, reason, format string, args ...any) {
-	b.tell(c, endpoint.Refusal(reason, fmt.Sprintf(format, args...)))
-}
-
-// tell adds a condition to the notes on a served contender, once.
-func (b *Builder) tell(c *endpoint.Contender, note api.Condition) {
-	if b.Notes == nil {
-		b.Notes = make(map[*endpoint.Contender][]api.Condition)
-	}
-	if !slices.Contains(b.Notes[c], note) {
-		b.Notes[c] = append(b.Notes[c], note)
-	}
-}
 
 // Build puts the names of the served contenders on H' and *.H', given in the order of precedence, into b.Names. The names at and below
 // klb.H' belong to H' if it has a chain; *.H' is then answered flat, unless it has the same chain (rule 2.8).

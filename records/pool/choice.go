@@ -11,12 +11,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// place is what the groups of one name are told apart by.
-type place struct {
-	code  string
-	other bool // see owned
-}
-
 // chooseHere makes v the choice among what a name has itself.
 func (b *Builder) chooseHere(at *host, v *View, name string, all []option, other bool) {
 	p := v.Pool
@@ -121,12 +115,6 @@ func (b *Builder) fill(at *host, v *View, name string, all []option, other bool)
 		b.noteLoneStandbys(at, p, all)
 	}
 	p.seal(other)
-}
-
-// member identifies a member of a pool.
-type member struct {
-	id    string
-	group int32
 }
 
 // member makes a member with its answers.

@@ -3,6 +3,7 @@
 //
 // From endpoints to a choice, by a Builder:
 //
+//	builder.go   what is there while names are made: the tree of a host, its chain, its options
 //	build.go     owners → names with their data   rules 1.5, 1.7, 2.2 and 2.8
 //	groups.go    owners → those in clusters of active groups   rule 9.5
 //	tree.go      owners → their names on H' and *.H' and in the chain
@@ -23,6 +24,7 @@
 //	steered.go   the data of a name, and whose they are
 //	set.go       addresses without a choice
 //	view.go      a name's view of a choice   rule 2.4
+//	family.go    the types of answers
 //	pool.go      members, groups and the bounds of a choice   rule 4.6
 //	member.go    what leads to one member, and its answers
 //	cells.go     what is known of an address   rule 4.5

@@ -13,27 +13,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// end is what an endpoint leads to: addresses, or a hostname.
-type end struct {
-	contender *endpoint.Contender
-	name      string // of the addresses, or the hostname
-	leaf      *leaf  // nil for a hostname
-	// gateway and cells are Gateway and Cells of a member.
-	gateway *health.Cell
-	cells   []Cells
-}
-
-// option is one of the things that a name, or a geo group, chooses from.
-type option struct {
-	end
-	row   *owned // the endpoint; the first one of several with addresses
-	alias bool   // it is a CNAME
-	limit uint32 // its highest TTL: the lowest of the CNAMEs in whose place it is answered (rule 2.4); math.MaxUint32 for none
-	// group is the geo group in a pool, and cnames are those from the head of the pool to the end.
-	group  int32
-	cnames []dns.RR
-}
-
 // maxMembers bounds the members of one name: a query looks at each.
 const maxMembers = 1000
 

@@ -6,19 +6,8 @@ import (
 
 	"github.com/miekg/dns"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
-
-// host is what holds for all names of the contenders on H' and *.H'.
-type host struct {
-	name       string // H'
-	zone       *endpoint.ZoneOptions
-	attributes api.Attributes // the owner's
-	apart      bool           // see View
-	checked    bool           // one of the contenders has a check: failover must not wait for CNAMEs (rule 2.3)
-	whole      bool           // no contender is away, or not read yet
-}
 
 // expand makes the names of contenders that share h or *.h, or both; the first is the owner. With apart, it makes no name at or below
 // klb.h, and answers flat.

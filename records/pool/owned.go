@@ -2,7 +2,6 @@ package pool
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/miekg/dns"
@@ -10,28 +9,12 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// owned is an endpoint with the contender that owns it, and those that publish the same: younger
-// objects, or the same one in other clusters (rule 5.6).
-type owned struct {
-	*endpoint.Endpoint
-	contender *endpoint.Contender
-	also      []*endpoint.Contender
-	// other is true for the default of a younger object, which is among all others (rule 5.6).
-	other bool
-}
-
 // code returns the geo code; "" for none, and for the default.
 func (f *owned) code() string {
 	if f.Geo == endpoint.AnyGeo {
 		return ""
 	}
 	return f.Geo
-}
-
-// distinction is the key that lets endpoints stand beside each other at one name.
-type distinction struct {
-	setID, code, target string
-	rtype               uint16
 }
 
 // fold returns the endpoints at a name that count, each once: the oldest of those with the same set
@@ -108,25 +91,5 @@ func (b *Builder) yield(name string, f owned, o *owned) {
 	}
 	if f.contender != o.contender && (beside || f.Same(o.Endpoint)) {
 		o.also = append(o.also, f.contender)
-	}
-}
-
-// contenders yields the contenders of the endpoint, the owner first.
-func (f *owned) contenders() iter.Seq[*endpoint.Contender] {
-	return func(yield func(*endpoint.Contender) bool) {
-		if yield(f.contender) {
-			slices.Values(f.also)(yield)
-		}
-	}
-}
-
-// drop counts an endpoint that is not served, and tells its contenders why.
-func (b *Builder) drop(f *owned, reason, format string, args ...any) {
-	if b.Dropped == nil {
-		b.Dropped = make(map[*endpoint.Contender]int)
-	}
-	for c := range f.contenders() {
-		b.Dropped[c]++
-		b.note(c, reason, format, args...)
 	}
 }

@@ -3,39 +3,9 @@ package pool
 import (
 	"slices"
 
-	"github.com/miekg/dns"
-
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/geo"
 )
-
-// Family is what a query needs of a member.
-type Family uint8
-
-// The families.
-const (
-	A Family = iota
-	AAAA
-	CNAME
-	numFamilies
-	Other = numFamilies // any other type: a member has only the CNAMEs of its answers
-)
-
-// types are the types of the families.
-var types = [numFamilies]uint16{A: dns.TypeA, AAAA: dns.TypeAAAA, CNAME: dns.TypeCNAME}
-
-// FamilyOf returns the family of a type; ok is false for Other.
-func FamilyOf(rtype uint16) (f Family, ok bool) {
-	switch rtype {
-	case dns.TypeA:
-		return A, true
-	case dns.TypeAAAA:
-		return AAAA, true
-	case dns.TypeCNAME:
-		return CNAME, true
-	}
-	return Other, false
-}
 
 // Pool is the choice among the members of one name. After seal it is immutable, except for the health cells that it reads.
 type Pool struct {
@@ -152,4 +122,19 @@ func (t Tried) With(p *Pool, m *Member) Tried {
 	}
 	t[i>>6] |= 1 << (i & 63)
 	return t
+}
+
+// View is a Pool as seen from one of its names.
+type View struct {
+	Pool *Pool
+	// Skip is how many of an answer's leading CNAMEs lie above the name.
+	Skip int
+	// Group restricts the choice to one group; None does not.
+	Group int32
+	// Flat is true if the answer has no chain (rule 2.4).
+	Flat bool
+	// part is true for names at and below klb.H' (rule 7.5).
+	part bool
+	// Apart is true for *.H' if the names at and below klb.H' belong to another chain (rule 2.8).
+	Apart bool
 }

@@ -8,12 +8,8 @@ import (
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/health"
-	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
-
-// ProbeIndex has a cluster's usable probes, by ProbeKey: one address may have thousands, and a contender looks only at its own.
-type ProbeIndex = tree.Map[*api.HealthCheckProbe]
 
 // ProbeKey is the key of a probe in the index.
 func ProbeKey(p *api.HealthCheckProbe) string {

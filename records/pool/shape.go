@@ -10,9 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// role is what a name is in a chain.
-type role uint8
-
 const (
 	roleNone role = iota
 	roleHost
@@ -20,21 +17,6 @@ const (
 	roleGroup
 	roleMember
 )
-
-// chain is a tree of the shape of rule 2.3, whatever its labels: hosts → top → geo groups → members.
-type chain struct {
-	hosts  []*branch
-	top    *branch
-	groups []geoGroup
-	deflt  int32 // the group for clients that match no code; None for none
-}
-
-// geoGroup is a name whose members are drawn by weight.
-type geoGroup struct {
-	*branch
-	code string // "" for all other clients
-	head *owned // the endpoint of the top that leads there
-}
 
 // chain returns the tree as a chain; nil if one of its endpoints does not fit (rule 6.10). A host that leads elsewhere is no part of it.
 func (t *hostTree) chain() *chain {

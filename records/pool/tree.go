@@ -11,22 +11,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// hostTree is the names that contenders have on H' and *.H' and in their chain, each with its endpoints. It is memory that is used again.
-type hostTree struct {
-	host     string         // H'
-	index    places[string] // the names, in the order of the endpoints
-	branches []branch       // by number
-	room     endpoint.Room
-}
-
-// branch is one name of a tree.
-type branch struct {
-	name string
-	rows []owned // the endpoints that count, each once
-	role role    // in a chain
-	end  end     // of a member of a chain
-}
-
 // at returns the branch of a name; nil for none.
 func (t *hostTree) at(name string) *branch {
 	if i := t.index.at(name); i >= 0 {

@@ -8,12 +8,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/endpoint"
 )
 
-// places numbers values in the order of their first use.
-type places[V comparable] struct {
-	list  []V
-	index map[V]int32 // nil while they are few
-}
-
 // fewPlaces is up to how many values are searched linearly.
 const fewPlaces = 16
 

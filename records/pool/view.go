@@ -10,21 +10,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// View is a Pool as seen from one of its names.
-type View struct {
-	Pool *Pool
-	// Skip is how many of an answer's leading CNAMEs lie above the name.
-	Skip int
-	// Group restricts the choice to one group; None does not.
-	Group int32
-	// Flat is true if the answer has no chain (rule 2.4).
-	Flat bool
-	// part is true for names at and below klb.H' (rule 7.5).
-	part bool
-	// Apart is true for *.H' if the names at and below klb.H' belong to another chain (rule 2.8).
-	Apart bool
-}
-
 // newView returns a view of all of a new pool, without members, in one allocation: an answer reads both.
 func newView() *View {
 	v := &struct {
