@@ -29,7 +29,7 @@ func (c *Cluster) Applied(o *Cluster, how Application) *Cluster {
 		}
 		changed := slices.Collect(o.Names(k, ""))
 		for _, name := range changed {
-			kinds[k].tree.carry(c, o, Ref{Kind: k, Name: name}, how)
+			trees[k].carry(c, o, Ref{Kind: k, Name: name}, how)
 		}
 		if how.Prune && k != KindSecret {
 			changed = append(changed, c.missing(o, k)...)

@@ -153,9 +153,6 @@ func WeightProperty(weight uint64) Property {
 	return Property{PropertyWeight, strconv.FormatUint(weight, 10)}
 }
 
-// ManagedBy is the value of LabelManagedBy on objects written by this server.
-const ManagedBy = "kuadrant-coredns"
-
 // Controller is an object's controller: the owner reference with controller set.
 type Controller struct {
 	Kind string `json:"kind"`

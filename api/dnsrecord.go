@@ -27,10 +27,5 @@ type DNSRecord struct {
 	Ready *Condition `json:"ready"`
 }
 
-// The labels kept of DNSRecords; of DNSHealthCheckProbes only the second.
-const (
-	// LabelZoneName names the zone that a record is served in (rule 6.10).
-	LabelZoneName = "kuadrant.io/coredns-zone-name"
-	// LabelManagedBy names the program that wrote the object.
-	LabelManagedBy = "app.kubernetes.io/managed-by"
-)
+// LabelZoneName names the zone that a record is served in (rule 6.10).
+const LabelZoneName = "kuadrant.io/coredns-zone-name"

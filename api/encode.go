@@ -209,7 +209,7 @@ func decodeSelector(d *jsontext.Decoder, to *labels.Selector) error {
 // All yields c's objects of a kind, sorted by name: pointers to the kind's struct, which are
 // read-only.
 func (c *Cluster) All(k Kind) iter.Seq[any] {
-	return func(yield func(any) bool) { kinds[k].tree.all(c, yield) }
+	return func(yield func(any) bool) { trees[k].all(c, yield) }
 }
 
 // Loader fills a cluster with objects that Encode has written. It belongs to one goroutine.
@@ -228,7 +228,7 @@ type loading interface {
 func NewLoader(c *Cluster) *Loader {
 	l := &Loader{c: c}
 	for k := range kinds {
-		l.kinds[k] = kinds[k].tree.load(c)
+		l.kinds[k] = trees[k].load(c)
 	}
 	return l
 }

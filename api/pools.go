@@ -73,7 +73,7 @@ func (c *Cluster) differs(m *Meta) bool {
 }
 
 // Adopt takes over the named objects of a kind from o. It copies an object if c's name or pools differ from the object's.
-func (c *Cluster) Adopt(k Kind, o *Cluster, names iter.Seq[string]) { kinds[k].tree.adopt(c, o, names) }
+func (c *Cluster) Adopt(k Kind, o *Cluster, names iter.Seq[string]) { trees[k].adopt(c, o, names) }
 
 func (at treeOf[T]) adopt(c, o *Cluster, names iter.Seq[string]) {
 	edit := at(c).Edit()

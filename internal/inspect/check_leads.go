@@ -63,9 +63,6 @@ func forOthers(n *records.NameState) bool {
 	return n.Owner == nil || n.Owner.Kind != kindPolicy
 }
 
-// kindPolicy is the kind of objects that publish addresses alone.
-const kindPolicy = "DNSPolicy"
-
 // missed reports whether an alias for any data ends without some: it has none, and its name is not one such as
 // _acme-challenge, where data come and go.
 func (c *checker) missed(n *records.NameState, d deadEnd) bool {
@@ -93,11 +90,6 @@ func (c *checker) members(t *records.Tree) {
 	default:
 		c.add(SeverityWarning, ReasonLeadsNowhere, t.Owner, t.Name, "members of it lead nowhere: %s", api.Some(dead, ", ", shown))
 	}
-}
-
-// isHostname reports whether a member is a hostname without addresses.
-func isHostname(m *records.TreeMember) bool {
-	return len(m.Addresses) == 1 && !isAddress(m.Addresses[0].Address)
 }
 
 // end follows a name, with its final dot, to its end, each name once.

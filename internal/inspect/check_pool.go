@@ -12,9 +12,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
-// shown is how many of a list a message shows.
-const shown = 8
-
 // reachableCodes returns the codes of the databases' networks; nil for none.
 func reachableCodes(space *geo.Space) map[string]bool {
 	if space == nil || len(space.Places) == 0 {

@@ -35,40 +35,6 @@ type finder interface {
 	Find(code string) (network netip.Prefix, ok bool)
 }
 
-// parseClient reads where a client is: an address, a network, or a geo code, which represents a network that has it in the
-// databases. The error is a *RequestError.
-func parseClient(text string, in geo.Locator) (netip.Prefix, error) {
-	const field = "from"
-	text = strings.TrimSpace(text)
-	if p, err := netip.ParsePrefix(text); err == nil {
-		p = p.Masked()
-		if first := p.Addr(); first.Is4In6() && p.Bits() >= 96 {
-			p = netip.PrefixFrom(first.Unmap(), p.Bits()-96)
-		}
-		return p, nil
-	}
-	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
-		a = a.Unmap()
-		return netip.PrefixFrom(a, a.BitLen()), nil
-	}
-	if err := geo.Check(text); err != nil {
-		if text == "" || strings.ContainsAny(text, ".:/ ") {
-			return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network; write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or a "+
-				"geo code such as FR", text)
-		}
-		return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network; the %v", text, err)
-	}
-	db, ok := in.(finder)
-	if !ok {
-		return netip.Prefix{}, wrong(field, "no geo database to find a network of %s in; write an address or a network", text)
-	}
-	network, ok := db.Find(strings.ToUpper(text))
-	if !ok {
-		return netip.Prefix{}, wrong(field, "the geo databases have no network of %s; write an address or a network", text)
-	}
-	return network, nil
-}
-
 // Clients returns one place of every country, and one of each further code of groups of the zone's
 // names: these clients see every choice by geography. zone is "" for all zones. space is the geo
 // databases'; nil for none.

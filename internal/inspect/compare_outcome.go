@@ -151,5 +151,3 @@ func lowerNames(rr dns.RR) dns.RR {
 	}
 	return rr
 }
-
-func isAddress(text string) bool { _, err := netip.ParseAddr(text); return err == nil }

@@ -231,15 +231,6 @@ func (d *Delegation) checkServers(found report) {
 	}
 }
 
-// minus returns what is in a and not in b.
-func minus[T comparable](a, b []T) (rest []T) {
-	has := make(map[T]bool, len(b))
-	for _, v := range b {
-		has[v] = true
-	}
-	return slices.DeleteFunc(slices.Clone(a), func(v T) bool { return has[v] })
-}
-
 func namesText(names []string) string {
 	if len(names) == 0 {
 		return "none"

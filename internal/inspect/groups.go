@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
 
@@ -129,15 +128,6 @@ func (g *Groups) Text() string {
 		text += "; these are the last ones: " + cannot
 	}
 	return text
-}
-
-// ObjectsText returns objects as text; of many, the first.
-func ObjectsText(all []records.Object) string {
-	texts := make([]string, len(all))
-	for i, o := range all {
-		texts[i] = ObjectText(o)
-	}
-	return api.Some(texts, ", ", shown)
 }
 
 // Wrong reports whether the record needs attention: it cannot be read, names a group that no cluster has, or none that one has.

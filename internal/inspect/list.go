@@ -132,24 +132,6 @@ func (v *View) Names(f Filter) (*NamePage, error) {
 	return page, nil
 }
 
-// zonesOf returns the zones of a filter, sorted by name.
-func (v *View) zonesOf(zone string) ([]*records.Zone, error) {
-	all := slices.SortedFunc(slices.Values(v.Snapshot.Zones()),
-		func(a, b *records.Zone) int { return strings.Compare(a.Origin(), b.Origin()) })
-	if zone == "" {
-		return all, nil
-	}
-	name, err := ParseName(zone)
-	if err != nil {
-		return nil, wrong("zone", "%.100q is not a domain name", zone)
-	}
-	i := slices.IndexFunc(all, func(z *records.Zone) bool { return z.Origin() == name })
-	if i < 0 {
-		return nil, missing("zone", "no zone %s here; the zones are %s", trim(name), v.zoneNames())
-	}
-	return all[i : i+1], nil
-}
-
 // resume returns the zones from that of the name after on, and that name.
 func (v *View) resume(zones []*records.Zone, after string) ([]*records.Zone, string, error) {
 	if after == "" {

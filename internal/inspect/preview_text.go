@@ -84,17 +84,6 @@ func (m *Moved) Text() string {
 	return fmt.Sprintf("%s of the IPv4 and %s of the IPv6 address space get other addresses", percent(m.IPv4), percent(m.IPv6))
 }
 
-// percent returns a part in percent; a non-zero part is never shown as zero.
-func percent(part float64) string {
-	switch {
-	case part == 0:
-		return "0 %"
-	case part < 0.001:
-		return "less than 0.1 %"
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*part), ".0") + " %"
-}
-
 // Summary sums up a preview in one line.
 func (p *Preview) Summary() string {
 	var parts []string

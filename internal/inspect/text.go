@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/records"
 	"github.com/coredns-kuadrant/kuadrant/records/pool"
 )
@@ -356,3 +358,53 @@ func AnswerText(x *records.Explanation) string {
 	}
 	return x.Rcode + ", " + data
 }
+
+// percent returns a part in percent; a non-zero part is never shown as zero.
+func percent(part float64) string {
+	switch {
+	case part == 0:
+		return "0 %"
+	case part < 0.001:
+		return "less than 0.1 %"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", 100*part), ".0") + " %"
+}
+
+// trim returns a name without its final dot.
+func trim(name string) string {
+	if name == "." {
+		return name
+	}
+	return strings.TrimSuffix(name, ".")
+}
+
+// ObjectsText returns objects as text; of many, the first.
+func ObjectsText(all []records.Object) string {
+	texts := make([]string, len(all))
+	for i, o := range all {
+		texts[i] = ObjectText(o)
+	}
+	return api.Some(texts, ", ", shown)
+}
+
+func isAddress(text string) bool { _, err := netip.ParseAddr(text); return err == nil }
+
+// isHostname reports whether a member is a hostname without addresses.
+func isHostname(m *records.TreeMember) bool {
+	return len(m.Addresses) == 1 && !isAddress(m.Addresses[0].Address)
+}
+
+// kindPolicy is the kind of objects that publish addresses alone.
+const kindPolicy = "DNSPolicy"
+
+// minus returns what is in a and not in b.
+func minus[T comparable](a, b []T) (rest []T) {
+	has := make(map[T]bool, len(b))
+	for _, v := range b {
+		has[v] = true
+	}
+	return slices.DeleteFunc(slices.Clone(a), func(v T) bool { return has[v] })
+}
+
+// shown is how many of a list a message shows.
+const shown = 8

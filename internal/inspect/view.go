@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,14 +156,6 @@ func (v *View) zoneNames() string {
 	return strings.Join(names, ", ")
 }
 
-// trim returns a name without its final dot.
-func trim(name string) string {
-	if name == "." {
-		return name
-	}
-	return strings.TrimSuffix(name, ".")
-}
-
 // Question is one query, as a user writes it.
 type Question struct {
 	Name string // with or without a final dot
@@ -225,3 +218,58 @@ func (v *View) query(q Question) (query records.Query, z *records.Zone, err erro
 	z, err = v.zone(query.Name, query.Type)
 	return query, z, err
 }
+
+// zonesOf returns the zones of a filter, sorted by name.
+func (v *View) zonesOf(zone string) ([]*records.Zone, error) {
+	all := slices.SortedFunc(slices.Values(v.Snapshot.Zones()),
+		func(a, b *records.Zone) int { return strings.Compare(a.Origin(), b.Origin()) })
+	if zone == "" {
+		return all, nil
+	}
+	name, err := ParseName(zone)
+	if err != nil {
+		return nil, wrong("zone", "%.100q is not a domain name", zone)
+	}
+	i := slices.IndexFunc(all, func(z *records.Zone) bool { return z.Origin() == name })
+	if i < 0 {
+		return nil, missing("zone", "no zone %s here; the zones are %s", trim(name), v.zoneNames())
+	}
+	return all[i : i+1], nil
+}
+
+// parseClient reads where a client is: an address, a network, or a geo code, which represents a network that has it in the
+// databases. The error is a *RequestError.
+func parseClient(text string, in geo.Locator) (netip.Prefix, error) {
+	const field = "from"
+	text = strings.TrimSpace(text)
+	if p, err := netip.ParsePrefix(text); err == nil {
+		p = p.Masked()
+		if first := p.Addr(); first.Is4In6() && p.Bits() >= 96 {
+			p = netip.PrefixFrom(first.Unmap(), p.Bits()-96)
+		}
+		return p, nil
+	}
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		a = a.Unmap()
+		return netip.PrefixFrom(a, a.BitLen()), nil
+	}
+	if err := geo.Check(text); err != nil {
+		if text == "" || strings.ContainsAny(text, ".:/ ") {
+			return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network; write 192.0.2.1, 192.0.2.0/24, 2001:db8::1 or a "+
+				"geo code such as FR", text)
+		}
+		return netip.Prefix{}, wrong(field, "%.60q is neither an address nor a network; the %v", text, err)
+	}
+	db, ok := in.(finder)
+	if !ok {
+		return netip.Prefix{}, wrong(field, "no geo database to find a network of %s in; write an address or a network", text)
+	}
+	network, ok := db.Find(strings.ToUpper(text))
+	if !ok {
+		return netip.Prefix{}, wrong(field, "the geo databases have no network of %s; write an address or a network", text)
+	}
+	return network, nil
+}
+
+// place is a Locator of one place.
+type place geo.Codes

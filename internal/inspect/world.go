@@ -74,9 +74,6 @@ type CountryGoes struct {
 	Away string `json:"away,omitempty"`
 }
 
-// place is a Locator of one place.
-type place geo.Codes
-
 // Locate implements geo.Locator. It ignores the network.
 func (p *place) Locate(netip.Addr, geo.Need) (*geo.Codes, int) { return (*geo.Codes)(p), 1 }
 
