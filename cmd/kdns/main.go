@@ -24,14 +24,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/near"
 )
 
-// Exit codes.
-const (
-	exitFine   = 0
-	exitFound  = 1 // something needs attention: a fault, a difference, a name that does not exist
-	exitUsage  = 2 // the command line or a question is wrong
-	exitFailed = 3 // the work could not be done: a file or a server could not be read
-)
-
 // patience is how long an interrupted command may take to print what it has found.
 const patience = time.Second
 
@@ -134,23 +126,6 @@ func calledAs(path string) (plugin, completes bool) {
 	name := filepath.Base(path)
 	completes = strings.HasPrefix(name, "kubectl_complete-")
 	return completes || strings.HasPrefix(name, "kubectl-"), completes
-}
-
-// errFound ends a command with exitFound.
-var errFound = errors.New("found")
-
-// failedError ends a command with exitFailed.
-type failedError struct{ err error }
-
-func (e *failedError) Error() string { return e.err.Error() }
-func (e *failedError) Unwrap() error { return e.err }
-
-// failed wraps err so that the command ends with exitFailed, unless it is a *inspect.RequestError; nil for nil.
-func failed(err error) error {
-	if _, asked := inspect.IsRequest(err); asked || err == nil {
-		return err
-	}
-	return &failedError{err}
 }
 
 // newRoot returns the root command, of the program or of the kubectl plugin.

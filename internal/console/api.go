@@ -37,50 +37,6 @@ const (
 	PathPreview  = "/api/v1/preview"
 )
 
-// endpoints returns all paths.
-func (c *console) endpoints() []endpoint {
-	api := func(path, known string, ask func(inspect.View, query) (any, error)) endpoint {
-		return endpoint{path, http.MethodGet, loadPage, answering(c, known, ask, writeJSON)}
-	}
-	all := []endpoint{
-		{PathServer, http.MethodGet, loadPage, func(w http.ResponseWriter, r *http.Request) {
-			if _, err := readQuery(r.URL, ""); err != nil {
-				failError(w, r, err)
-				return
-			}
-			writeJSON(w, r, c.server())
-		}},
-		api(PathZones, "", func(v inspect.View, _ query) (any, error) { return v.Zones(), nil }),
-		api(PathNames, "zone q state near after limit", func(v inspect.View, q query) (any, error) {
-			return v.Names(inspect.Filter{
-				Zone: q["zone"], Contains: q["q"], State: q["state"], Near: q["near"], After: q["after"], Limit: q.limit(),
-			})
-		}),
-		api(PathTree, "name", func(v inspect.View, q query) (any, error) { return v.Tree(q["name"]) }),
-		api(PathTargets, "state q limit", func(v inspect.View, q query) (any, error) {
-			return v.Targets(q["state"], q["q"], q.limit())
-		}),
-		api(PathTroubles, "after objectsAfter limit", func(v inspect.View, q query) (any, error) {
-			return c.troublesOf(v, inspect.TroubleFilter{After: q["after"], ObjectsAfter: q["objectsAfter"], Limit: q.limit()})
-		}),
-		api(PathExplain, "name type from", func(v inspect.View, q query) (any, error) {
-			return explain(v, inspect.Question{Name: q["name"], Type: q["type"], From: q["from"]})
-		}),
-		api(PathWorld, "name type", func(v inspect.View, q query) (any, error) {
-			return v.World(inspect.Question{Name: q["name"], Type: q["type"]})
-		}),
-		{PathPreview, http.MethodPost, loadPreview, c.preview},
-		{"/api/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
-			fail(w, r, http.StatusNotFound, "nothing at %.100q; the API is %s", r.URL.Path,
-				strings.Join([]string{
-					PathServer, PathZones, PathNames, PathTree, PathTargets, PathTroubles, PathExplain, PathWorld,
-					PathPreview,
-				}, ", "))
-		}},
-	}
-	return append(all, c.pages()...)
-}
-
 // query holds the parameters of a URL, each of which appears once.
 type query map[string]string
 

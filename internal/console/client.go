@@ -239,14 +239,3 @@ func number(n int) string {
 	}
 	return strconv.Itoa(n)
 }
-
-// values returns URL parameters from alternating names and values, without the empty ones.
-func values(pairs ...string) url.Values {
-	q := make(url.Values)
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			q.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return q
-}

@@ -132,22 +132,6 @@ type Options struct {
 	Logf, Infof func(format string, args ...any)
 }
 
-// New returns the handler of the console. It is safe for concurrent use.
-func New(opt Options) http.Handler {
-	if opt.Logf == nil {
-		opt.Logf = func(string, ...any) {}
-	}
-	if opt.Infof == nil {
-		opt.Infof = opt.Logf
-	}
-	c := &console{Options: opt, load: newLoad()}
-	mux := http.NewServeMux()
-	for _, e := range c.endpoints() {
-		mux.Handle(e.path, c.bounded(e))
-	}
-	return c.guarded(mux)
-}
-
 // console is the state that handlers share.
 type console struct {
 	Options

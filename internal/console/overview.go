@@ -2,10 +2,8 @@ package console
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -99,32 +97,6 @@ func (c *console) server() Server {
 		s.TokenProblem, _ = c.Token.problem()
 	}
 	return s
-}
-
-// lasting formats a duration coarsely: a page that follows is sent again only if its text changes.
-func lasting(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < time.Minute:
-		return "< 1 min"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	case d < 2*day:
-		return fmt.Sprintf("%d h", d/time.Hour)
-	default:
-		return fmt.Sprintf("%d days", d/day)
-	}
-}
-
-// plural returns n with the noun in the right number.
-func plural(n int, word string) string { return strconv.Itoa(n) + " " + inspect.Plural(n, word) }
-
-// stamp formats a time to the second, in UTC.
-func stamp(t time.Time) string {
-	if t.IsZero() || t.Unix() <= 0 {
-		return "never"
-	}
-	return fmt.Sprint(t.UTC().Format(time.DateTime), " UTC")
 }
 
 // memo caches the result of a full scan for memoShare times as long as the scan took, so that scans use at most 1 %

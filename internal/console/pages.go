@@ -2,12 +2,10 @@ package console
 
 import (
 	"bytes"
-	"embed"
 	"hash/fnv"
 	"html/template"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +14,6 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/internal/inspect"
 	"github.com/coredns-kuadrant/kuadrant/records"
 )
-
-//go:embed pages assets
-var files embed.FS
 
 // page is the data of the layout.
 type page struct {
@@ -63,31 +58,6 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 	}
 	return all
 })
-
-// pages returns the endpoints of the pages and of their assets.
-func (c *console) pages() []endpoint {
-	show := func(path, name, api, known string, ask func(inspect.View, query) (*page, error)) endpoint {
-		return endpoint{path, http.MethodGet, loadPage, answering(c, known, ask, func(w http.ResponseWriter, r *http.Request, p *page) {
-			if api != "" {
-				u := url.URL{Path: api, RawQuery: r.URL.RawQuery}
-				p.Data = append([]link{{u.String(), "this page"}}, p.Data...)
-			}
-			c.show(w, r, name, p)
-		})}
-	}
-	return []endpoint{
-		{"/{$}", http.MethodGet, loadPage, c.overviewPage},
-		show("/names", "names", PathNames, "zone q state after", c.namesPage),
-		show("/name", "name", PathTree, "name", namePage),
-		show("/targets", "targets", PathTargets, "state q", targetsPage),
-		show("/conflicts", "conflicts", PathTroubles, "after objectsAfter", c.conflictsPage),
-		show("/explain", "explain", "", "name type from", explainPage),
-		{"/assets/", http.MethodGet, loadAsset, asset},
-		{"/", http.MethodGet, loadAsset, func(w http.ResponseWriter, r *http.Request) {
-			fail(w, r, http.StatusNotFound, "no page %.100q", r.URL.Path)
-		}},
-	}
-}
 
 // show writes a page.
 func (c *console) show(w http.ResponseWriter, r *http.Request, name string, p *page) {
@@ -260,12 +230,6 @@ func (c *console) conflictsPage(v inspect.View, q query) (*page, error) {
 	}
 	status := plural(found.AllConflicts, "conflict") + ", " + plural(found.AllObjects, "object") + " not served in full"
 	return &page{Title: "Conflicts", Status: status, Body: body}, nil
-}
-
-// pathOf returns a path with parameters, from alternating names and values.
-func pathOf(path string, pairs ...string) string {
-	u := url.URL{Path: path, RawQuery: values(pairs...).Encode()}
-	return u.String()
 }
 
 // explained is the content of the page explain.

@@ -49,13 +49,6 @@ type Engine struct {
 	guard *guard
 }
 
-// Logger takes the engine's messages.
-type Logger interface {
-	Infof(format string, args ...any)
-	Warningf(format string, args ...any)
-	Errorf(format string, args ...any)
-}
-
 // Listener is told of an engine's events, and must not block for long.
 type Listener interface {
 	// Published says that now replaced before, which is nil for the first. took is the time of the compile.
@@ -128,33 +121,6 @@ func (l *life) after(while time.Duration, do func()) {
 			l.wake.ring()
 		}
 	})
-}
-
-// bell wakes a goroutine once, however often it rang before.
-type bell chan struct{}
-
-func newBell() bell { return make(bell, 1) }
-
-func (b bell) ring() {
-	select {
-	case b <- struct{}{}:
-	default: // it will look anyway
-	}
-}
-
-// wait returns a while after a ring, but not before the given time; false if ctx has ended.
-func (b bell) wait(ctx context.Context, while time.Duration, before time.Time) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-b:
-	}
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(max(while, time.Until(before))):
-	}
-	return true
 }
 
 // alarm rings after a while, unless it is set again or stopped first. The zero alarm is not set.
