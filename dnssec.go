@@ -20,15 +20,6 @@ import (
 // signer in front of it keeps it from signing a sub-zone as part of its parent.
 const dnssecName = "dnssec"
 
-// signing is the dnssec plugin of one server block.
-type signing struct {
-	add plugin.Plugin // puts it in front of another handler
-	// bare is the plugin in front of passedOn.
-	bare plugin.Handler
-	// known says which zones of the Corefile the plugin lists. It is filled before the first query.
-	known map[string]bool
-}
-
 func newSigning(add plugin.Plugin) *signing {
 	return &signing{add: add, bare: add(plugin.HandlerFunc(passOn))}
 }

@@ -74,11 +74,12 @@ func decorator(s *dnsserver.Server) (other func(*dnsserver.Server) dns.DecorateW
 	return nil, ""
 }
 
-// hookDecorated has CoreDNS call serveDecorated. It does so for each instance, since CoreDNS forgets hooks at SIGUSR1; where it has not,
-// it panics.
+// hookDecorated has CoreDNS call serveDecorated. It does so for each instance, since CoreDNS forgets hooks at SIGUSR1. The caller
+// holds reload.
 func hookDecorated() {
-	defer func() { _ = recover() }()
-	caddy.RegisterEventHook(pluginName, serveDecorated)
+	if !slices.Contains(caddy.ListPlugins()["event_hooks"], pluginName) {
+		caddy.RegisterEventHook(pluginName, serveDecorated)
+	}
 }
 
 // serveDecorated calls serve for the servers of an instance for which decorate does not: it says why the fast path is off there.

@@ -33,7 +33,7 @@ import (
 // the manifests in text, with clients located by nets. Nothing runs.
 func newPlugin(t testing.TB, text, nets string, clusters ...*api.Cluster) *Kuadrant {
 	t.Helper()
-	inst := newInstance()
+	inst := newInstance(nil)
 	b, err := corefile.Parse(caddy.NewTestController("dns", text), inst.config)
 	if err != nil {
 		t.Fatal(err)

@@ -7,15 +7,15 @@
 package kuadrant
 
 import (
+	"sync"
+	"time"
+
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/metadata"
-	clog "github.com/coredns/coredns/plugin/pkg/log"
 
 	"github.com/coredns-kuadrant/kuadrant/internal/corefile"
 	"github.com/coredns-kuadrant/kuadrant/internal/engine"
 )
-
-var log = clog.NewWithPlugin(pluginName)
 
 // Kuadrant is the plugin in one server block. All blocks of a Corefile share one engine. Several goroutines may use it at once, and several
 // servers may compile it.
@@ -51,3 +51,32 @@ func (k *Kuadrant) Ready() bool { return k.engine.Ready() }
 // CacheBypassZones implements the cache plugin's ZoneBypasser: an answer may
 // depend on the client, which the cache does not know.
 func (k *Kuadrant) CacheBypassZones() []string { return k.block.Zones }
+
+// aheads are the zones logged of late because a client asked for changes since a future serial. Any
+// goroutine may use it.
+type aheads struct {
+	mu    sync.Mutex
+	since time.Time
+	zones map[string]struct{}
+}
+
+// signing is the dnssec plugin of one server block.
+type signing struct {
+	add plugin.Plugin // puts it in front of another handler
+	// bare is the plugin in front of passedOn.
+	bare plugin.Handler
+	// known says which zones of the Corefile the plugin lists. It is filled before the first query.
+	known map[string]bool
+}
+
+// serverBlocks is what the server blocks of one Corefile share, beside their server.
+type serverBlocks struct {
+	// lent locates clients for callers without a query.
+	lent lentLocators
+	// signings are the dnssec plugins of all server blocks. They are known before the first query.
+	signings []*signing
+	// listeners are the transfer plugins.
+	listeners []*listening
+	// ask is the start of a command that queries the first server block; "" if that does not serve plain DNS.
+	ask string
+}

@@ -172,7 +172,7 @@ func (s *scenario) await(marker string) {
 // start starts the plugin by a directive of a Corefile, and what else is to be configured.
 func (s *scenario) start(directive string, configure func(*engine.Options)) {
 	ctl := caddy.NewTestController("dns", strings.TrimSpace(directive))
-	inst := newInstance()
+	inst := newInstance(nil)
 	b, err := corefile.Parse(ctl, inst.config)
 	if err != nil {
 		s.t.Fatal(err)

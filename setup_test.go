@@ -212,7 +212,7 @@ func TestReloadThatFailsFirst(t *testing.T) {
 
 // TestConfigureChecks: a server takes no Corefile that opens or closes a part of a zone by silence (rule 5.1).
 func TestConfigureChecks(t *testing.T) {
-	i := newInstance()
+	i := newInstance(nil)
 	text := "kuadrant open.test {\nmanifests " + t.TempDir() + "\npublish api.open.test api\n}"
 	if _, err := corefile.Parse(caddy.NewTestController("dns", text), i.config); err != nil {
 		t.Fatal(err)

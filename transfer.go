@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
 	"github.com/coredns/coredns/plugin/transfer"
@@ -144,14 +143,6 @@ const (
 	aheadPause = time.Hour // until a zone is logged again
 	maxAhead   = 20        // zones logged in that time
 )
-
-// aheads are the zones logged of late because a client asked for changes since a future serial. Any
-// goroutine may use it.
-type aheads struct {
-	mu    sync.Mutex
-	since time.Time
-	zones map[string]struct{}
-}
 
 // first reports whether to log the zone now.
 func (a *aheads) first(zone string, now time.Time) bool {
