@@ -60,11 +60,6 @@ func (c *console) namesPage(v inspect.View, q query) (*page, error) {
 	return &page{Title: "Names", Status: namesSummary(found.Names), Search: f.Contains, Body: body}, nil
 }
 
-// near returns names spelled similarly to name.
-func near(v inspect.View, name string) (*inspect.NamePage, error) {
-	return v.Names(inspect.Filter{Near: name, Limit: mostItems})
-}
-
 // trouble ranks a name by severity; higher is worse.
 func trouble(n *records.NameState) int {
 	switch {

@@ -291,3 +291,8 @@ func drawOf(q inspect.Question) uint64 {
 	}
 	return h.Sum64()
 }
+
+// near returns names spelled similarly to name.
+func near(v inspect.View, name string) (*inspect.NamePage, error) {
+	return v.Names(inspect.Filter{Near: name, Limit: mostItems})
+}

@@ -41,12 +41,6 @@ type write struct {
 // form is the schema of the write.
 func (p *write) form() string { return p.apiVersion + " " + p.ref.Kind.String() + " " + p.field }
 
-// splitName returns the parts of a namespace/name.
-func splitName(of string) (namespace, name string) {
-	namespace, name, _ = strings.Cut(of, "/")
-	return namespace, name
-}
-
 // path returns an object's path, with the subresource, if any.
 func path(ref api.Ref, apiVersion, subresource string) string {
 	ns, name := splitName(ref.Name)

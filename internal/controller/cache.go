@@ -352,3 +352,15 @@ func ownerKind(of api.Kind, name string) (kind api.Kind, ok bool) {
 	}
 	return 0, false
 }
+
+// splitName returns the parts of a namespace/name.
+func splitName(of string) (namespace, name string) {
+	namespace, name, _ = strings.Cut(of, "/")
+	return namespace, name
+}
+
+// labelParentZone is the label that names a Zone's or Record's Zone (rule 6.3).
+const labelParentZone = "kubi.zone/parent-zone"
+
+// isOther reports whether a field manager belongs to a controller that writes the same fields.
+func isOther(manager string) bool { return slices.Contains(otherManagers, manager) }

@@ -60,7 +60,7 @@ func TestLogged(t *testing.T) {
 // leave it: it has only begun to serve the kind.
 func TestAbsentAfterOutage(t *testing.T) {
 	w, lines := unreachable(t, nil)
-	k := newWork(w)
+	k := newWork(w, w.look)
 	defer k.queue.ShutDown()
 	ref := api.Ref{Kind: api.KindDNSPolicy, Name: "ns/a"}
 	for range maxMissing {

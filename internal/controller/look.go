@@ -10,9 +10,6 @@ import (
 	kubizone "github.com/coredns-kuadrant/kuadrant/api/kubizone/v1alpha1"
 )
 
-// labelParentZone is the label that names a Zone's or Record's Zone (rule 6.3).
-const labelParentZone = "kubi.zone/parent-zone"
-
 // look corrects one object, and its children, to match the verdict.
 func (w *Writer) look(ctx context.Context, ref api.Ref) error {
 	says := w.newest()

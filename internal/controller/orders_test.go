@@ -66,7 +66,7 @@ func TestAnyOrder(t *testing.T) {
 		m.says = &replica{verdict: func(p *api.DNSPolicy) *api.Verdict { return accepted(p.UID + fmt.Sprint(p.Generation)) }}
 		m.w.cache.Serves(api.KindDNSPolicy, "v1")
 		m.w.cache.Serves(api.KindDNSRecord, "v1alpha1")
-		m.w.work = newWork(m.w)
+		m.w.work = newWork(m.w, m.w.look)
 		for range 300 {
 			m.step()
 		}
@@ -122,7 +122,7 @@ func (m *world) step() {
 		m.finalize()
 	case n == 10: // the Lease is lost, and won
 		m.w.work.queue.ShutDown()
-		m.w.work = newWork(m.w)
+		m.w.work = newWork(m.w, m.w.look)
 		m.w.cache.unsettle()
 		m.w.lookAtAll(m.w.work)
 	case n < 30:

@@ -20,9 +20,6 @@ import (
 // Kuadrant's operators are named after their binary.
 var otherManagers = []string{"manager", "kuadrant-operator", "dns-operator"}
 
-// isOther reports whether a field manager belongs to a controller that writes the same fields.
-func isOther(manager string) bool { return slices.Contains(otherManagers, manager) }
-
 // otherLeases are the Leases of controllers that write the same objects, by name.
 var otherLeases = []struct{ name, of string }{
 	{"f139389e.kuadrant.io", "kuadrant-operator"},

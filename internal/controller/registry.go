@@ -15,11 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
-	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
 	"github.com/coredns-kuadrant/kuadrant/internal/tree"
 )
 
@@ -119,16 +116,6 @@ func newRegistry(w *Writer, config *rest.Config) (*registry, error) {
 			read: parseSerial, shards: make(map[string]*shard[api.Kept]),
 		},
 	}, nil
-}
-
-// follow follows the ConfigMaps until ctx ends.
-func (k *registry) follow(ctx context.Context) {
-	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet", true) })
-	defer late.Stop()
-	r := cache.NewReflectorWithOptions(k.listWatch(), &corev1.ConfigMap{}, (*registryStore)(k), cache.ReflectorOptions{
-		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps", Backoff: &rewatch.Unpaced,
-	})
-	r.RunWithContext(klog.NewContext(ctx, quiet))
 }
 
 // giveUp lets the first compile proceed without unknown kept values; away reports whether no API
@@ -405,4 +392,9 @@ func (k *registry) save(ctx context.Context, name, field, text string, id identi
 func sameOwner(a, b api.Owner) bool {
 	cluster := a.Cluster == b.Cluster || a.ClusterUID != "" && a.ClusterUID == b.ClusterUID
 	return cluster && a.Kind == b.Kind && a.Name == b.Name
+}
+
+// drop removes a ConfigMap. k is locked.
+func (k *registry) drop(name string) (owners, serials []string) {
+	return k.owners.put(name, nil), k.serials.put(name, nil)
 }

@@ -132,7 +132,7 @@ func TestForgets(t *testing.T) {
 func TestForgetsWhileNothingHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := keeping(t, ownersMap)
-		n.k.began, n.k.w.work = n.k.w.now(), newWork(n.k.w)
+		n.k.began, n.k.w.work = n.k.w.now(), newWork(n.k.w, n.k.w.look)
 		n.k.w.work.add(registryRef)
 		go n.k.w.work.run(t.Context())
 		time.Sleep(24 * time.Hour)
@@ -158,7 +158,7 @@ func TestUnregistered(t *testing.T) {
 			}
 		}
 		check(nil) // another replica writes
-		n.k.w.work = newWork(n.k.w)
+		n.k.w.work = newWork(n.k.w, n.k.w.look)
 		defer n.k.w.work.queue.ShutDown()
 		check(nil)
 		time.Sleep(lineTime - 1)

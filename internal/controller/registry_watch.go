@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/rewatch"
@@ -107,11 +109,6 @@ func (k *registry) takeElsewhere(m *corev1.ConfigMap) {
 	k.others[m.Namespace+"/"+m.Name] = v.values
 }
 
-// drop removes a ConfigMap. k is locked.
-func (k *registry) drop(name string) (owners, serials []string) {
-	return k.owners.put(name, nil), k.serials.put(name, nil)
-}
-
 // Replace implements cache.ReflectorStore.
 func (s *registryStore) Replace(list []any, _ string) error {
 	k := (*registry)(s)
@@ -154,3 +151,13 @@ func (s *registryStore) Replace(list []any, _ string) error {
 
 // Resync implements cache.ReflectorStore; it does nothing.
 func (s *registryStore) Resync() error { return nil }
+
+// follow follows the ConfigMaps until ctx ends.
+func (k *registry) follow(ctx context.Context) {
+	late := time.AfterFunc(k.w.timing.patience, func() { k.giveUp("no answer yet", true) })
+	defer late.Stop()
+	r := cache.NewReflectorWithOptions(k.listWatch(), &corev1.ConfigMap{}, (*registryStore)(k), cache.ReflectorOptions{
+		Logger: &quiet, Name: "configmaps", TypeDescription: "configmaps", Backoff: &rewatch.Unpaced,
+	})
+	r.RunWithContext(klog.NewContext(ctx, quiet))
+}

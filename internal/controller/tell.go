@@ -168,3 +168,10 @@ func (t *logged) warn(format string, args ...any) {
 func (t *logged) info(format string, args ...any) {
 	t.infof("cluster %q: "+format, append([]any{t.cluster}, args...)...)
 }
+
+// errUndone means that a write is not repeated for now.
+var errUndone = errors.New("another writer undoes what is written")
+
+// Logf takes one line for the operator, in the manner of fmt.Printf and without a line feed.
+// It may be called from several goroutines at a time.
+type Logf func(format string, args ...any)

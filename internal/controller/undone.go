@@ -2,7 +2,6 @@ package controller
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -42,9 +41,6 @@ type repeated struct {
 func keyOf(p *write) writtenKey {
 	return writtenKey{p.ref, p.field, p.subresource, cmp.Or(p.ownerUID, p.uid)}
 }
-
-// errUndone means that a write is not repeated for now.
-var errUndone = errors.New("another writer undoes what is written")
 
 // check returns an error if a write must wait.
 func (u *undone) check(p *write, now time.Time) error {

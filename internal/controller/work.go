@@ -16,13 +16,15 @@ import (
 type work struct {
 	w     *Writer
 	queue workqueue.TypedRateLimitingInterface[api.Ref]
-	busy  atomic.Int64 // how many objects are being looked at
+	// object looks at one object.
+	object func(ctx context.Context, ref api.Ref) error
+	busy   atomic.Int64 // how many objects are being looked at
 	// missed counts, by object, consecutive answers that it does not exist.
 	missed sync.Map
 }
 
-func newWork(w *Writer) *work {
-	return &work{w: w, queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+func newWork(w *Writer, object func(context.Context, api.Ref) error) *work {
+	return &work{w: w, object: object, queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[api.Ref](w.timing.backoff, w.timing.most),
 		workqueue.TypedRateLimitingQueueConfig[api.Ref]{DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(
 			workqueue.TypedDelayingQueueConfig[api.Ref]{Queue: workqueue.NewTypedWithConfig(
@@ -109,7 +111,7 @@ func (k *work) look(ctx context.Context, ref api.Ref) {
 		}
 		return
 	}
-	err := k.w.look(ctx, ref)
+	err := k.object(ctx, ref)
 	if !has(err, missing) {
 		k.missed.Delete(ref)
 	}

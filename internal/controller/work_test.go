@@ -12,7 +12,7 @@ import (
 // in their order.
 func TestBug3A25Turns(t *testing.T) {
 	w, _ := unreachable(t, func(*Options) {})
-	k := newWork(w)
+	k := newWork(w, w.look)
 	defer k.queue.ShutDown()
 	for i := range 1000 {
 		k.add(api.Ref{Kind: api.KindRecord, Name: fmt.Sprintf("busy/%d", i)})

@@ -2,6 +2,7 @@
 // probes made for them, and values that must outlive all replicas.
 //
 //	writer.go    Writer: one cluster, from what is to be said to what is written
+//	run.go       its run: what it follows, and what begins and ends with the Lease
 //	lease.go     which replica writes, and for how long it may   docs/write-back.md
 //	look.go      one object: what stands there, what is to be said, and whether they differ
 //	work.go      which objects are to be looked at, and when again after a failure
@@ -24,7 +25,6 @@
 package controller
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,10 +32,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
-	"k8s.io/klog/v2"
 
 	"github.com/coredns-kuadrant/kuadrant/api"
 	"github.com/coredns-kuadrant/kuadrant/internal/direct"
@@ -43,10 +41,6 @@ import (
 
 // FieldManager is the field manager of all writes, for server-side apply.
 const FieldManager = api.ManagedBy
-
-// Logf takes one line for the operator, in the manner of fmt.Printf and without a line feed.
-// It may be called from several goroutines at a time.
-type Logf func(format string, args ...any)
 
 // Options says what a Writer writes, and where.
 type Options struct {
@@ -211,49 +205,6 @@ func (w *Writer) Holder() string { return w.lease.holder() }
 
 // Cache returns the observer for the source of the cluster.
 func (w *Writer) Cache() *Cache { return &w.cache }
-
-// Run takes part in the election until ctx ends, and writes while it holds the Lease. It gives the
-// Lease back at the end.
-func (w *Writer) Run(ctx context.Context) {
-	ctx = klog.NewContext(ctx, quiet)
-	defer utilnet.CloseIdleConnectionsFor(w.http.Transport)
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	if w.registry != nil {
-		wg.Go(func() { w.registry.follow(ctx) })
-	}
-	w.lease.run(ctx, w.lead)
-}
-
-// lead writes until ctx ends.
-func (w *Writer) lead(ctx context.Context) {
-	defer w.startEvents(ctx)()
-	if w.others.begin(ctx); ctx.Err() != nil {
-		return
-	}
-	k := newWork(w)
-	if w.registry != nil {
-		w.registry.lead()
-	}
-	w.mu.Lock()
-	w.work = k
-	w.mu.Unlock()
-	w.log.info("this replica now writes status (lease %s/%s)", w.opts.Namespace, w.opts.Lease)
-	w.lacks.clear()
-	w.cache.unsettle()
-	w.lookAtAll(k)
-	var wg sync.WaitGroup
-	wg.Go(func() { w.others.follow(ctx) })
-	if w.registry != nil {
-		k.add(registryRef)
-	}
-	k.run(ctx)
-	wg.Wait()
-	w.mu.Lock()
-	w.work = nil
-	w.mu.Unlock()
-	w.log.info("this replica no longer writes")
-}
 
 // Follow replaces what to say; calls come in the order of snapshots. changed are the objects that
 // differ from the last time, nil for all.
