@@ -177,14 +177,17 @@ func (r *resolver) resolveGroup(key string, g *status.NameGroup, names []string)
 	}
 	wildcard := rdata.WildcardOf(key)
 	for _, host := range [...]string{key, wildcard} {
-		var on []*endpoint.Contender
-		for _, who := range g.Contenders {
-			if who.Host == host {
-				on = append(on, who)
+		var contenders, served []*endpoint.Contender
+		if on, contended := contendersAt(host, g.Contenders), slices.Contains(names, host); contended || len(on) > 0 {
+			var lost []owner.Loss
+			contenders, served, lost = r.decide(host, on, contended)
+			g.Lost = append(g.Lost, lost...)
+			if won == nil {
+				won = served
+			} else {
+				won = append(won, served...)
 			}
 		}
-		contenders, served, lost := r.decide(host, on, slices.Contains(names, host))
-		won, g.Lost = append(won, served...), append(g.Lost, lost...)
 		if !r.recorded {
 			continue
 		}
@@ -200,6 +203,15 @@ func (r *resolver) resolveGroup(key string, g *status.NameGroup, names []string)
 		}
 	}
 	return won
+}
+
+// contendersAt returns those of a group's contenders that want a host.
+func contendersAt(host string, all []*endpoint.Contender) []*endpoint.Contender {
+	elsewhere := func(who *endpoint.Contender) bool { return who.Host != host }
+	if !slices.ContainsFunc(all, elsewhere) {
+		return all // almost always
+	}
+	return slices.DeleteFunc(slices.Clone(all), elsewhere)
 }
 
 // ownershipOf returns the ownership of a host with contenders, in the order of precedence, of which those served are; without contenders, a
