@@ -11,8 +11,10 @@ import (
 func TestPlainNames(t *testing.T) {
 	long := strings.Repeat("a", maxObjectName+1)
 	all := []wanted{
-		{kind: api.KindDNSRecord, name: "g-l", of: "1"}, {kind: api.KindDNSRecord, name: "g-l", of: "2"},
-		{kind: api.KindProbe, name: "g-l", of: "3"}, {kind: api.KindProbe, name: long, of: "4"},
+		{kind: api.KindDNSRecord, name: "g-l", of: "1"},
+		{kind: api.KindDNSRecord, name: "g-l", of: "2"},
+		{kind: api.KindProbe, name: "g-l", of: "3"},
+		{kind: api.KindProbe, name: long, of: "4"},
 	}
 	taken := plainNames(all, "ns")
 	if len(taken) != len(all) {
