@@ -7,6 +7,7 @@
 //	guard.go    where checks may go
 //	hosts.go    the addresses of hosts that they may not go to
 //	prober.go   who is checked when
+//	schedule.go when one target is checked next
 //	queue.go    in which order, and how many in a second
 //	limit_*.go  how many file descriptors there are
 //	hostname.go one check of several addresses
