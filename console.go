@@ -98,7 +98,7 @@ func (s *server) Look() (inspect.View, bool) {
 		return inspect.View{}, false
 	}
 	v := inspect.View{Snapshot: snap, Random: e.Random, FaultySince: func(o records.Object) time.Time {
-		return s.said.faulty.of(inspect.ObjectText(o)).UTC()
+		return s.events.faulty.of(inspect.ObjectText(o)).UTC()
 	}}
 	if p := e.Prober(); p != nil {
 		v.Since = p.Since
@@ -128,50 +128,50 @@ const (
 // Server implements console.Source.
 func (s *server) Server() console.Server {
 	e := s.engine
-	said := console.Server{
+	shown := console.Server{
 		Version: Version(), Started: s.started.UTC(), Ready: e.Ready(), Clusters: consoleClusters(e), Overrides: []string{},
 		FailOpens: []console.FailOpen{}, Held: []console.Held{}, Events: s.news.events(), Since: make(map[string]time.Time),
 	}
-	said.Host, _ = os.Hostname()
-	said.Pod = os.Getenv("KUBERNETES_SERVICE_HOST") != ""
+	shown.Host, _ = os.Hostname()
+	shown.Pod = os.Getenv("KUBERNETES_SERVICE_HOST") != ""
 	for _, what := range []string{console.SinceUnread, console.SinceOverrides} {
-		if at := s.said.since.of(what); !at.IsZero() {
-			said.Since[what] = at.UTC()
+		if at := s.events.since.of(what); !at.IsZero() {
+			shown.Since[what] = at.UTC()
 		}
 	}
 	if snap := e.Snapshot(); snap != nil {
 		for o := range snap.Objects().Overrides.All() {
-			if said.OverridesInForce++; said.OverridesInForce <= maxShownOverrides {
-				said.Overrides = append(said.Overrides, api.Cut(o.String(), maxShownOverride))
+			if shown.OverridesInForce++; shown.OverridesInForce <= maxShownOverrides {
+				shown.Overrides = append(shown.Overrides, api.Cut(o.String(), maxShownOverride))
 			}
 		}
-		said.Snapshot = e.Current().Made.UTC()
-		said.UnreadOwners, said.Targets = snap.UnreadOwners(), snap.Checks().Len()
+		shown.Snapshot = e.Current().Made.UTC()
+		shown.UnreadOwners, shown.Targets = snap.UnreadOwners(), snap.Checks().Len()
 	}
 	if p := e.Prober(); p != nil {
-		said.Overdue = p.Overdue().Seconds()
+		shown.Overdue = p.Overdue().Seconds()
 	}
 	open := e.Failing()
-	said.FailingOpen = len(open)
+	shown.FailingOpen = len(open)
 	for i, host := range slices.Sorted(maps.Keys(open)) {
-		since := s.said.failing.of(host).UTC()
-		if first, ok := said.Since[console.SinceFailing]; !since.IsZero() && (!ok || since.Before(first)) {
-			said.Since[console.SinceFailing] = since
+		since := s.events.failing.of(host).UTC()
+		if first, ok := shown.Since[console.SinceFailing]; !since.IsZero() && (!ok || since.Before(first)) {
+			shown.Since[console.SinceFailing] = since
 		}
 		if i < maxShownFailing {
-			said.FailOpens = append(said.FailOpens, console.FailOpen{Host: host, Whom: open[host].Whom, Since: since})
+			shown.FailOpens = append(shown.FailOpens, console.FailOpen{Host: host, Whom: open[host].Whom, Since: since})
 		}
 	}
 	for _, z := range e.Held() {
-		said.Held = append(said.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Since: z.Since.UTC(), Until: z.Until.UTC()})
+		shown.Held = append(shown.Held, console.Held{Zone: trimName(z.Origin), Names: z.Names, Since: z.Since.UTC(), Until: z.Until.UTC()})
 	}
 	for origin, n := range e.Unregistered() {
-		if said.Unregistered == nil {
-			said.Unregistered = make(map[string]int)
+		if shown.Unregistered == nil {
+			shown.Unregistered = make(map[string]int)
 		}
-		said.Unregistered[trimName(origin)] = n
+		shown.Unregistered[trimName(origin)] = n
 	}
-	return said
+	return shown
 }
 
 // consoleClusters describes how each cluster is read and written to.

@@ -27,7 +27,7 @@ import (
 // server outlives reloads of the Corefile. reload guards the fields that do not belong to the engine or the notifier.
 type server struct {
 	engine   *engine.Engine
-	said     *eventLog
+	events   *eventLog
 	news     *news
 	started  time.Time
 	notifier *notifier      // notifies secondaries
@@ -43,9 +43,9 @@ func newServer() *server {
 	s := &server{news: &news{Logger: log}, started: time.Now()}
 	s.notifier = newNotifier(func() *records.Snapshot { return s.engine.Snapshot() })
 	s.notifier.warnf, s.notifier.infof = s.news.Warningf, s.news.Infof
-	s.said = newSaid(s.news, s.notifier.ring)
-	s.engine = engine.New(s.news, s.said)
-	s.said.corefile = func() *engine.Options { return s.engine.Current().Listed }
+	s.events = newEventLog(s.news, s.notifier.ring)
+	s.engine = engine.New(s.news, s.events)
+	s.events.corefile = func() *engine.Options { return s.engine.Current().Listed }
 	return s
 }
 
@@ -60,7 +60,7 @@ func (s *server) configure(i *instance) (err error) {
 			return err
 		}
 	}
-	s.said.ask.Store(&i.blocks.ask)
+	s.events.ask.Store(&i.blocks.ask)
 	runs := engine.Parts{s.notifier: s.notifier.run}
 	if console != nil {
 		runs[console] = console.run

@@ -41,7 +41,7 @@ type logger interface {
 	Warningf(format string, args ...any)
 }
 
-func newSaid(log logger, published func()) *eventLog {
+func newEventLog(log logger, published func()) *eventLog {
 	return &eventLog{
 		published: published, log: log, corefile: func() *engine.Options { return nil },
 		objects: bounded{more: "objects are not served in full; the console lists them"},

@@ -57,7 +57,7 @@ func compiled(t *testing.T, before *records.Snapshot, documents ...string) (*rec
 	opt := &records.Options{Zones: []records.ZoneOptions{{Origin: "example.com.", TTL: 60, LoadBalancedTTL: 300}}}
 	snap := records.Compile(before, api.Objects{Clusters: []*api.Cluster{c}}, opt, time.Unix(1e9, 0))
 	log := new(lines)
-	newSaid(log, nil).faults(before, snap)
+	newEventLog(log, nil).faults(before, snap)
 	return snap, log.take()
 }
 
@@ -151,7 +151,7 @@ func TestFaultsAreBounded(t *testing.T) {
 func TestTargetsAreSummedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(lines)
-		s := newSaid(log, nil)
+		s := newEventLog(log, nil)
 		down := health.Value(0).After(health.Outcome{Reason: health.Timeout}, health.Terms{FailureThreshold: 1, SuccessThreshold: 1})
 		for i := range maxLines + 7 {
 			s.Found(&health.Target{Check: health.Check{Address: fmt.Sprintf("192.0.2.%d", i)}}, 0, down)
@@ -186,7 +186,7 @@ func TestZonesOnce(t *testing.T) {
 	closed.Publish = []records.Publish{{Domain: "bare.example.", Namespaces: []string{"ns"}}}
 	more.Zones = append(slices.Clone(opt.Zones), records.ZoneOptions{Origin: "more.example.", TTL: 60, LoadBalancedTTL: 300})
 	log := new(lines)
-	s := newSaid(log, func() {})
+	s := newEventLog(log, func() {})
 	var before *records.Snapshot
 	for _, step := range []struct {
 		zones, others api.Listing
@@ -224,7 +224,7 @@ func TestIdle(t *testing.T) {
 	}
 	cfg.Note("namespaces", "Corefile:3")
 	log := new(lines)
-	s := newSaid(log, func() {})
+	s := newEventLog(log, func() {})
 	s.corefile = func() *engine.Options { return cfg }
 	snap, _ := compiled(t, nil, gatewayJSON("p", `{"name": "l"}`, ""))
 	log.take()
@@ -247,7 +247,7 @@ func TestIdle(t *testing.T) {
 func TestNews(t *testing.T) {
 	log := new(lines)
 	n := &news{Logger: &errorLines{log}}
-	s, dig := newSaid(n, func() {}), "dig @127.0.0.1 -p 1053"
+	s, dig := newEventLog(n, func() {}), "dig @127.0.0.1 -p 1053"
 	s.ask.Store(&dig)
 	const address = `{"value": "192.0.2.3"}`
 	snap, _ := compiled(t, nil, gatewayJSON("p", `{"name": "l", "hostname": "a.example.com"}`, address), gatewayJSON("q", `{"name": "l", "hostname": "b.example.com"}`, address),
