@@ -70,7 +70,7 @@ func markSwitched(base, s *Snapshot, dirty *dirty) {
 func activities(zones *zoneSet, in *api.Objects, before map[string]status.Activity) map[string]status.Activity {
 	all := make(map[string]status.Activity)
 	maps.Copy(all, before)
-	for i, z := range zones.at {
+	for i, z := range zones.served {
 		if before == nil || zones.edits[i] != nil || before[z.Origin()].Alias != "" {
 			texts, alias := zones.groupTexts(i)
 			if is := activityOf(texts, alias, in.ActiveGroups[z.Origin()], in); is != (status.Activity{}) {
@@ -123,7 +123,7 @@ func mayName(in *api.Objects) bool {
 
 // groupTexts returns the TXT records that name a zone's active groups, or the target of the CNAME there.
 func (z *zoneSet) groupTexts(i int) (texts []string, alias string) {
-	name := z.at[i].GroupsName()
+	name := z.served[i].GroupsName()
 	if name == "" { // it would be too long
 		return nil, ""
 	}

@@ -39,7 +39,7 @@ func (r *resolver) markReserved() {
 	}
 	for host := range r.snap.In.Acquired.All() {
 		key := endpoint.GroupKey(host)
-		if _, zone := api.OfZoneKey(host); zone || r.dirty.groups[key] != nil || r.zones.of(key) < 0 {
+		if _, zone := api.OfZoneKey(host); zone || r.dirty.groups[key] != nil || r.zones.indexOf(key) < 0 {
 			continue
 		}
 		if g, ok := r.groups.Get(key); ok && slices.ContainsFunc(g.Contenders, func(who *endpoint.Contender) bool { return who.Host == host }) {
@@ -53,7 +53,7 @@ func (r *resolver) markReserved() {
 
 // markBelow has decided anew what a name claims, if its owner differs from before.
 func (r *resolver) markBelow(name string) {
-	i := r.zones.of(rdata.Base(name))
+	i := r.zones.indexOf(rdata.Base(name))
 	if i < 0 {
 		return
 	}
@@ -66,7 +66,7 @@ func (r *resolver) markBelow(name string) {
 		return
 	}
 	if !lined {
-		was, recordsBefore := r.zones.at[i].OwnedBy(name)
+		was, recordsBefore := r.zones.served[i].OwnedBy(name)
 		is, recordsNow := e.OwnedBy(name)
 		if sameClaimant(was, is) && sameClaims(recordsBefore, recordsNow) {
 			return
@@ -90,7 +90,7 @@ func (r *resolver) markBelow(name string) {
 
 // markClaim has decided anew who may publish at a name, if that is resolved after by.
 func (r *resolver) markClaim(name, by string) {
-	if name == by || r.zones.of(rdata.Base(name)) < 0 {
+	if name == by || r.zones.indexOf(rdata.Base(name)) < 0 {
 		return
 	}
 	if key := endpoint.GroupKey(name); turnOf(key) > turnOf(endpoint.GroupKey(by)) {
@@ -104,17 +104,17 @@ func (r *resolver) markClaim(name, by string) {
 			r.dirty.contend(name)
 		}
 	}
-	r.zones.edit(r.zones.of(name)).Renew(name)
+	r.zones.edit(r.zones.indexOf(name)).Renew(name)
 }
 
 // markCut has decided anew all at and below a name whose NS records came, went or changed.
 func (r *resolver) markCut(name string) {
-	e := r.zones.edit(r.zones.of(name))
+	e := r.zones.edit(r.zones.indexOf(name))
 	below := append(e.BoundBelow(name), name)
 	for at := range e.Below(name) {
 		below = append(below, at)
 	}
-	r.dirty.known(endpoint.GroupKey(name))
+	r.dirty.knownGroup(endpoint.GroupKey(name))
 	for _, at := range below {
 		r.markClaim(at, "")
 	}
@@ -122,7 +122,7 @@ func (r *resolver) markCut(name string) {
 
 // noteGroup notes whether a group has contenders that claims keep out, or may.
 func (r *resolver) noteGroup(key string, g *status.NameGroup) {
-	i := r.zones.of(key)
+	i := r.zones.indexOf(key)
 	if i < 0 {
 		return
 	}

@@ -26,7 +26,8 @@ func Compile(prev *Snapshot, in api.Objects, opt *endpoint.Options, now time.Tim
 // nil table resolves the zones. The result comes after last. Each stage looks at what has changed; what it finds dirty, later ones make
 // anew.
 func compile(base, last *Snapshot, table *endpoint.Zones, in api.Objects, opt *endpoint.Options, now time.Time) *Snapshot {
-	anew, anywhere := base == nil, base == nil || base != last
+	anew := base == nil                     // nothing is there yet
+	anywhere := base == nil || base != last // anything may differ from last
 
 	// What is there: zones, clusters, groups, checks.
 	s, reread := begin(base, last, table, in, opt, now)

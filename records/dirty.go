@@ -85,8 +85,8 @@ func (d *dirty) group(key string) *groupChange {
 	return ch
 }
 
-// known has the group of that key resolved anew, if it exists.
-func (d *dirty) known(key string) {
+// knownGroup has the group of that key resolved anew, if it exists.
+func (d *dirty) knownGroup(key string) {
 	if d.exists(key) {
 		d.group(key)
 	}
@@ -119,7 +119,7 @@ func (d *dirty) contend(name string) {
 // resolved notes the result of a change.
 func (d *dirty) resolved(ch *groupChange, g *status.NameGroup) { ch.group = g }
 
-// turns yields the groups to resolve together, turn by turn; meanwhile, groups of later turns may be marked.
+// turns yields the groups to resolve together, turn by turn. Meanwhile, only groups of later turns may be marked: a mark in this one is lost.
 func (d *dirty) turns() iter.Seq[[]*groupChange] {
 	byKey := func(a, b *groupChange) int { return strings.Compare(a.key, b.key) }
 	return func(yield func([]*groupChange) bool) {
@@ -129,21 +129,21 @@ func (d *dirty) turns() iter.Seq[[]*groupChange] {
 				return
 			}
 		}
-		slices.SortFunc(d.order, byKey)
 	}
 }
 
-// keys returns the keys of the groups.
+// keys returns the keys of the groups, sorted.
 func (d *dirty) keys() []string {
 	all := make([]string, len(d.order))
 	for i, change := range d.order {
 		all[i] = change.key
 	}
+	slices.Sort(all)
 	return all
 }
 
-// record notes that a Record came or went.
-func (d *dirty) record(r *endpoint.Record) {
+// noteRecord notes that a Record came or went.
+func (d *dirty) noteRecord(r *endpoint.Record) {
 	if r.Owns() {
 		d.moved[r.Name] = struct{}{}
 	}
@@ -152,8 +152,8 @@ func (d *dirty) record(r *endpoint.Record) {
 	}
 }
 
-// line notes that a name has another line of the registry: its owner is the same for longer or shorter.
-func (d *dirty) line(name string) { d.lined[name] = struct{}{} }
+// noteLine notes that a name has another line of the registry: its owner is the same for longer or shorter.
+func (d *dirty) noteLine(name string) { d.lined[name] = struct{}{} }
 
 // secretsIn notes in which namespaces of clusters everything is made anew that depends on Secrets; before and now have the registry.
 func (d *dirty) secretsIn(clusters clusterSet, before, now *api.Objects) {
@@ -167,11 +167,11 @@ func (d *dirty) object(cluster string, kind api.Kind, name string) {
 	d.objects = append(d.objects, object{cluster, api.Ref{Kind: kind, Name: name}})
 }
 
-// by has the verdict of a contender's object made anew.
-func (d *dirty) by(who *endpoint.Contender) { d.object(who.By.Cluster, who.Kind, who.By.Name) }
+// objectOf has the verdict of a contender's object made anew.
+func (d *dirty) objectOf(who *endpoint.Contender) { d.object(who.By.Cluster, who.Kind, who.By.Name) }
 
-// at has the verdicts of the objects made anew that have Records at n.
-func (d *dirty) at(n *zone.Node) {
+// objectsAt has the verdicts of the objects made anew that have Records at n.
+func (d *dirty) objectsAt(n *zone.Node) {
 	for _, r := range n.Records {
 		d.object(r.Record.Cluster, r.ObjectKind(), r.Record.Name)
 	}

@@ -26,8 +26,10 @@ type resolver struct {
 	// checks and builder are reused for each group.
 	checks  *pool.CheckEdit
 	builder pool.Builder
-	// ownerships are those of the group being built, by host; nil if there are no Records.
+	// ownerships are those of the group being built, by host; nil if there are no Records. settled is its key, if the owner there was set
+	// before the wildcard was decided.
 	ownerships map[string]zone.Ownership
+	settled    string
 }
 
 // newResolver returns a resolver of the groups of s, which is made from base, or from nothing if that is nil, and comes after last.
@@ -82,7 +84,7 @@ func (r *resolver) renewGroup(change *groupChange) {
 		for _, who := range old.Contenders {
 			if _, gone := change.drop[who]; !gone {
 				g.Contenders = append(g.Contenders, who)
-				r.dirty.by(who) // it may win or lose now
+				r.dirty.objectOf(who) // it may win or lose now
 			}
 		}
 	}
@@ -119,14 +121,14 @@ func (r *resolver) putNames(old, g *status.NameGroup) {
 		r.countConflicts(old, -1)
 		for _, name := range old.Names {
 			if _, kept := names[name]; !kept {
-				r.zones.edit(r.zones.of(name)).Set(name, pool.Steered{})
+				r.zones.edit(r.zones.indexOf(name)).Set(name, pool.Steered{})
 			}
 		}
 	}
 	g.Names = make([]string, 0, len(names))
 	for name, data := range names {
 		g.Names = append(g.Names, name)
-		r.zones.edit(r.zones.of(name)).Set(name, data)
+		r.zones.edit(r.zones.indexOf(name)).Set(name, data)
 	}
 }
 
@@ -134,34 +136,29 @@ func (r *resolver) putNames(old, g *status.NameGroup) {
 func (r *resolver) setOwners(old, g *status.NameGroup) {
 	if old != nil {
 		for _, name := range old.Owned {
-			r.zones.edit(r.zones.of(name)).SetOwner(name, zone.Ownership{})
+			r.zones.edit(r.zones.indexOf(name)).SetOwner(name, zone.Ownership{})
 		}
 	}
 	for name, by := range r.ownerships {
-		if n := r.zones.node(name); n != nil && len(n.Records) > 0 || by.By.Reserved() || r.besideWildcard(name) {
-			r.zones.edit(r.zones.of(name)).SetOwner(name, by)
+		if n := r.zones.node(name); n != nil && len(n.Records) > 0 || by.By.Reserved() || name == r.settled {
+			r.zones.edit(r.zones.indexOf(name)).SetOwner(name, by)
 			g.Owned = append(g.Owned, name)
 		}
 	}
 	slices.Sort(g.Owned)
 }
 
-// besideWildcard reports whether there may be Records at the wildcard below a name.
-func (r *resolver) besideWildcard(name string) bool {
-	return r.zones.of(name) >= 0 && r.zones.node(rdata.WildcardOf(name)) != nil
-}
-
 // countConflicts adds n to a zone's count for each contender of the zone that lost in g.
 func (r *resolver) countConflicts(g *status.NameGroup, n int) {
 	for _, l := range g.Lost {
-		r.zones.edit(r.zones.of(rdata.Base(l.Contender.Host))).Conflicts += n
+		r.zones.edit(r.zones.indexOf(rdata.Base(l.Contender.Host))).Conflicts += n
 	}
 }
 
 // buildGroup decides who owns what in g and leaves the names with their data in r.builder.Names.
 func (r *resolver) buildGroup(key string, g *status.NameGroup, names []string) {
 	clear(r.builder.Names)
-	r.builder.Notes, r.builder.Dropped, r.ownerships = nil, nil, nil
+	r.builder.Notes, r.builder.Dropped, r.ownerships, r.settled = nil, nil, nil, ""
 	r.checks.Begin(key)
 	won := r.resolveGroup(key, g, names)
 	slices.SortFunc(g.Lost, func(a, b owner.Loss) int { return a.Contender.Older(b.Contender) })
@@ -194,12 +191,13 @@ func (r *resolver) resolveGroup(key string, g *status.NameGroup, names []string)
 		if by := r.ownershipOf(host, contenders, served); by.By != nil {
 			r.ownerships[host] = by
 		}
-		if host == key && r.besideWildcard(key) {
-			e := r.zones.edit(r.zones.of(key))
-			if n := e.Node(key); n != nil && n.Steered.Owner != nil {
+		if host == key && r.zones.indexOf(key) >= 0 && (len(contendersAt(wildcard, g.Contenders)) > 0 || r.zones.node(wildcard) != nil) {
+			e := r.zones.edit(r.zones.indexOf(key))
+			if n := e.Node(key); n != nil && n.Steered.Owner != nil && endpoint.GroupKey(n.Steered.Owner.Host) == key {
 				e.Set(key, pool.Steered{}) // until putNames
 			}
 			e.SetOwner(key, r.ownerships[key])
+			r.settled = key
 		}
 	}
 	return won
@@ -214,13 +212,13 @@ func contendersAt(host string, all []*endpoint.Contender) []*endpoint.Contender 
 	return slices.DeleteFunc(slices.Clone(all), elsewhere)
 }
 
-// ownershipOf returns the ownership of a host with contenders, in the order of precedence, of which those served are; without contenders, a
-// name is kept for the namespace of its deleted owner, and so what that name claims (rules 5.4 and 5.9).
+// ownershipOf returns the ownership of a host. contenders are in the order of precedence, served are those of them that are served. Without
+// contenders, a name is kept for the namespace of its deleted owner, and so what that name claims (rules 5.4 and 5.9).
 func (r *resolver) ownershipOf(host string, contenders, served []*endpoint.Contender) (by zone.Ownership) {
 	switch {
 	case len(contenders) > 0:
 		by.By = contenders[0]
-	case r.zones.of(host) < 0:
+	case r.zones.indexOf(host) < 0:
 		return by
 	default:
 		if n := r.zones.node(host); n != nil && slices.ContainsFunc(n.Records, (*endpoint.Record).Owns) {
@@ -261,7 +259,7 @@ func (r *resolver) decide(host string, on []*endpoint.Contender, contended bool)
 // withRecords adds to the contenders for a host those of the records there, older first, if there are contenders, or several namespaces
 // have, or had, records (rules 5.3 and 5.4).
 func (r *resolver) withRecords(host string, contenders []*endpoint.Contender, contended bool) []*endpoint.Contender {
-	at := r.zones.of(host)
+	at := r.zones.indexOf(host)
 	if !r.recorded || !contended && len(contenders) == 0 || at < 0 { // its zone has gone
 		return contenders
 	}
@@ -270,7 +268,7 @@ func (r *resolver) withRecords(host string, contenders []*endpoint.Contender, co
 		return contenders
 	}
 	served := slices.DeleteFunc(slices.Clone(contenders), func(who *endpoint.Contender) bool {
-		return r.keptOutByData(who, r.zones.at[at].Origin()) != nil
+		return r.keptOutByData(who, r.zones.served[at].Origin()) != nil
 	})
 	on := owner.Contenders(n.Name, n.Records, r.zones.edit(at).Out(n, served))
 	if len(on) == 0 || len(contenders) == 0 && len(on) == 1 && r.registry.Reserved(host, on) == nil {
@@ -286,8 +284,8 @@ func (r *resolver) keptOutBy(who *endpoint.Contender) *owner.Claim {
 	if who.Static && !who.Reserved() {
 		return nil
 	}
-	i := r.zones.of(rdata.Base(who.Host))
-	at, e := &r.zones.at[i].Zone, r.zones.edit(i)
+	i := r.zones.indexOf(rdata.Base(who.Host))
+	at, e := &r.zones.served[i].Zone, r.zones.edit(i)
 	by := owner.Claimant{By: who.By, Administrative: at.Administers(who.By), Bound: r.snap.Opt.Bound(at, who.By, who.Host)}
 	if by.Administrative {
 		return nil
@@ -312,9 +310,9 @@ func (r *resolver) keptOutByData(who *endpoint.Contender, origin string) *owner.
 		return nil
 	}
 	since := r.zones.since(who.Host, who.By, true)
-	for _, r := range slices.SortedStableFunc(slices.Values(n.Records), (*endpoint.Record).Older) {
-		if r.Beside && owner.Before(r.Record.Created, &r.Record.Meta, since, who.By) {
-			claim := owner.ByRecord(owner.Data, who.Host, r)
+	for _, rec := range slices.SortedStableFunc(slices.Values(n.Records), (*endpoint.Record).Older) {
+		if rec.Beside && owner.Before(rec.Record.Created, &rec.Record.Meta, since, who.By) {
+			claim := owner.ByRecord(owner.Data, who.Host, rec)
 			return &claim
 		}
 	}
@@ -325,17 +323,17 @@ func (r *resolver) keptOutByData(who *endpoint.Contender, origin string) *owner.
 func (r *resolver) putOwners(old, g *status.NameGroup) {
 	if old != nil {
 		for _, name := range old.OwnerTXTs {
-			r.zones.edit(r.zones.of(name)).Tell(name, nil)
+			r.zones.edit(r.zones.indexOf(name)).Tell(name, nil)
 		}
 	}
 	for _, who := range g.Contenders {
-		at := r.zones.of(rdata.Base(who.Host))
+		at := r.zones.indexOf(rdata.Base(who.Host))
 		data, ok := r.builder.Names[who.Host]
-		if !ok || r.zones.at[at].Corefile.OwnerTXT == "" || data.Owner.Unread {
+		if !ok || r.zones.served[at].Corefile.OwnerTXT == "" || data.Owner.Unread {
 			continue
 		}
-		for _, txt := range r.zones.at[at].OwnerTXTs(who.Host, &data) {
-			if r.zones.of(txt.Name) != at {
+		for _, txt := range r.zones.served[at].OwnerTXTs(who.Host, &data) {
+			if r.zones.indexOf(txt.Name) != at {
 				continue // a zone below begins here
 			}
 			r.zones.edit(at).Tell(txt.Name, []zone.RRset{txt.Set})
@@ -349,7 +347,7 @@ func (r *resolver) newBuilder(last *Snapshot, clusters clusterSet) pool.Builder 
 	return pool.Builder{
 		Zone: r.zones.optionsAt,
 		Static: func(name string) bool {
-			z := r.zones.at[r.zones.of(name)]
+			z := r.zones.served[r.zones.indexOf(name)]
 			fixed := z.Fixed[name] != nil && (!z.StandsFor(name) || zone.StandsIn(&z.Zone, r.zones.node(z.Origin())))
 			return fixed || z.TellsOwner(name) || r.hasOther(name)
 		},
@@ -362,7 +360,7 @@ func (r *resolver) newBuilder(last *Snapshot, clusters clusterSet) pool.Builder 
 			return pool.ProbeIndex{}
 		},
 		Active: func(host string) *api.ActiveGroups {
-			z := r.zones.at[r.zones.of(rdata.Base(host))]
+			z := r.zones.served[r.zones.indexOf(rdata.Base(host))]
 			if r.snap.Activity == nil || z.NamesGroups(host) {
 				return nil
 			}
@@ -386,7 +384,7 @@ func (r *resolver) newBuilder(last *Snapshot, clusters clusterSet) pool.Builder 
 // hasOther reports whether the Records at a name of the group being built have data that stand
 // beside the steered data there.
 func (r *resolver) hasOther(name string) bool {
-	i := r.zones.of(name)
+	i := r.zones.indexOf(name)
 	n := r.zones.node(name)
 	if n == nil || len(n.Records) == 0 {
 		return false

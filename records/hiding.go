@@ -12,20 +12,20 @@ func (rep *reporter) lookHidden() {
 		if e == nil {
 			continue
 		}
-		z := rep.zones.at[i]
+		z := rep.zones.served[i]
 		for _, name := range e.Turned {
 			turned[name] = struct{}{}
 			n := z.Node(name)
 			if n == nil {
 				continue // nothing is below it
 			}
-			rep.dirty.at(n)
+			rep.dirty.objectsAt(n)
 			if n.Children == 0 {
 				continue
 			}
 			for below := range z.DeepBelow(name) {
 				if n := z.Node(below); n != nil {
-					rep.dirty.at(n)
+					rep.dirty.objectsAt(n)
 				}
 			}
 		}
@@ -37,7 +37,7 @@ func (rep *reporter) lookHidden() {
 		for who := range e.contenders() {
 			for at, ok := who.Host, true; ok; at, ok = rdata.Parent(at) {
 				if _, is := turned[at]; is {
-					rep.dirty.by(who)
+					rep.dirty.objectOf(who)
 					break
 				}
 			}
@@ -51,18 +51,18 @@ func (rep *reporter) lookUncovered() {
 		if e == nil {
 			continue
 		}
-		z := rep.zones.at[i]
+		z := rep.zones.served[i]
 		for _, name := range e.Settled {
 			for at := range z.UncoveredBy(name, e.Zone) {
 				if n := z.Node(at); n != nil {
-					rep.dirty.at(n)
+					rep.dirty.objectsAt(n)
 				}
 				g, _ := rep.next.NameGroups.Get(endpoint.GroupKey(at))
 				if g == nil {
 					continue
 				}
 				for _, who := range g.Contenders {
-					rep.dirty.by(who)
+					rep.dirty.objectOf(who)
 				}
 			}
 		}

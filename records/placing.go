@@ -36,10 +36,10 @@ func (p *placer) touch(r *endpoint.Record) {
 	if p.anew {
 		return // all are made anew
 	}
-	p.dirty.known(endpoint.GroupKey(r.Name))
-	p.dirty.record(r)
+	p.dirty.knownGroup(endpoint.GroupKey(r.Name))
+	p.dirty.noteRecord(r)
 	if r.Origin == 0 && r.RR.Header().Rrtype == dns.TypeNS {
-		p.dirty.known(endpoint.GroupKey(p.zones.at[p.zones.ofRecord(r)].Nameservers()[0].Name)) // it becomes the placeholder, or ceases to be
+		p.dirty.knownGroup(endpoint.GroupKey(p.zones.served[p.zones.ofRecord(r)].Nameservers()[0].Name)) // it becomes the placeholder, or ceases to be
 	}
 }
 

@@ -62,7 +62,7 @@ func (e *clusterEdit) policyChanges(secrets []string, dirty *dirty) (all []polic
 		case api.KindGateway:
 			all = append(all, policyChange{gateway: ref.Name})
 		case api.KindDNSRecord:
-			if p := e.reportedBy(ref.Name); p != "" {
+			for _, p := range e.reportedBy(ref.Name) {
 				dirty.object(e.in.Name, api.KindDNSPolicy, p)
 			}
 		case api.KindDNSPolicy:
@@ -121,9 +121,9 @@ func (e *clusterEdit) attach(changes []policyChange, around *endpoint.Surroundin
 	e.targets.Set(gateway, t)
 }
 
-// reportedBy returns the policy that a DNSRecord of that namespace/name, which has changed, is a child of, if another controller serves both:
-// it reports on the DNSRecord. "" is none.
-func (e *clusterEdit) reportedBy(name string) (policy string) {
+// reportedBy returns the policies that a DNSRecord of that namespace/name, which has changed, is or was a child of, if another controller
+// serves both: it reports on the DNSRecord.
+func (e *clusterEdit) reportedBy(name string) (policies []string) {
 	was, _ := e.before.DNSRecords.Get(name)
 	is, _ := e.in.DNSRecords.Get(name)
 	for _, r := range [...]*api.DNSRecord{was, is} {
@@ -132,8 +132,8 @@ func (e *clusterEdit) reportedBy(name string) (policy string) {
 		}
 		p, ok := e.in.Policies.Get(endpoint.RecordParent(r).Name)
 		if ok && !p.Provider.ServedHere() && status.Controls(api.KindDNSPolicy, &p.Meta, r.Controller) {
-			policy = p.Name
+			policies = append(policies, p.Name)
 		}
 	}
-	return policy
+	return policies
 }

@@ -34,12 +34,12 @@ func indexProbes(clusters clusterSet, opt *endpoint.Options, checks *pool.CheckE
 			e.state.Probes = index.Map()
 			continue
 		}
-		var concerned concerned
+		var with concerned
 		for _, ref := range e.in.Changed {
 			if ref.Kind == api.KindProbe {
 				old, _ := e.before.Probes.Get(ref.Name)
 				p, _ := e.in.Probes.Get(ref.Name)
-				s.renew(index, &concerned, old, p)
+				s.renew(index, &with, old, p)
 			}
 		}
 		for _, namespace := range dirty.secrets[i] {
@@ -47,12 +47,12 @@ func indexProbes(clusters clusterSet, opt *endpoint.Options, checks *pool.CheckE
 				if pool.HeadersOf(&p.Check, &p.Meta) != "" && pool.UsableProbe(p, opt) {
 					s.endAlone(p)
 					s.beginAlone(p)
-					concerned.add(p)
+					with.add(p)
 				}
 			}
 		}
 		e.state.Probes = index.Map()
-		for who := range concerned.among(e.state, builder) {
+		for who := range with.among(e.state, builder) {
 			dirty.contender(who)
 		}
 	}
@@ -60,7 +60,7 @@ func indexProbes(clusters clusterSet, opt *endpoint.Options, checks *pool.CheckE
 
 // renew replaces the probe old; one of them is nil if the probe came or went. A probe that
 // says nothing, or the same as before, affects nothing.
-func (s *probeStage) renew(index *tree.Edit[*api.HealthCheckProbe], concerned *concerned, old, p *api.HealthCheckProbe) {
+func (s *probeStage) renew(index *tree.Edit[*api.HealthCheckProbe], with *concerned, old, p *api.HealthCheckProbe) {
 	b, before, after := s.builder, "", ""
 	if old != nil && pool.UsableProbe(old, s.opt) {
 		before = pool.ProbeKey(old)
@@ -80,7 +80,7 @@ func (s *probeStage) renew(index *tree.Edit[*api.HealthCheckProbe], concerned *c
 	if before != "" && !same {
 		index.Delete(before)
 		s.endAlone(old)
-		concerned.add(old)
+		with.add(old)
 	}
 	if after == "" {
 		return
@@ -88,7 +88,7 @@ func (s *probeStage) renew(index *tree.Edit[*api.HealthCheckProbe], concerned *c
 	index.Set(after, p)
 	if !same {
 		s.beginAlone(p)
-		concerned.add(p)
+		with.add(p)
 	}
 }
 

@@ -14,11 +14,11 @@ func (r *resolver) markLines(changed []string) {
 		return
 	}
 	for _, host := range changed {
-		if _, is := api.OfZoneKey(host); is || r.zones.of(rdata.Base(host)) < 0 { // Zones that this affects are made anew
+		if _, is := api.OfZoneKey(host); is || r.zones.indexOf(rdata.Base(host)) < 0 { // Zones that this affects are made anew
 			continue
 		}
-		r.dirty.known(endpoint.GroupKey(host))
-		r.dirty.line(host)
+		r.dirty.knownGroup(endpoint.GroupKey(host))
+		r.dirty.noteLine(host)
 		if n := r.zones.node(host); n != nil && slices.ContainsFunc(n.Records, r.registry.MeetsReserved) {
 			r.dirty.contend(host)
 		}

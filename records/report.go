@@ -44,7 +44,6 @@ func report(base, last, next *Snapshot, zones *zoneSet, clusters clusterSet, dir
 	} else {
 		rep.lookInZones()
 	}
-	next.changed = make([]Reported, 0, len(dirty.objects))
 	for _, o := range dirty.sorted() {
 		rep.compare(o)
 	}
@@ -77,7 +76,7 @@ func (rep *reporter) lookInZones() {
 		if e == nil {
 			continue
 		}
-		z := rep.zones.at[i]
+		z := rep.zones.served[i]
 		if z.Object != nil {
 			rep.dirty.object(z.Object.Cluster, api.KindZone, z.Object.Name)
 		}
@@ -94,7 +93,7 @@ func (rep *reporter) lookAtLosses(z *zone.Zone, name string) {
 		before = rep.losses.Losses(rep.last.Served[i], name)
 	}
 	if n := z.Node(name); n != nil && n.Cut { // the zone below may have other name servers now
-		rep.dirty.at(n)
+		rep.dirty.objectsAt(n)
 	}
 	now := rep.losses.Losses(z, name)
 	for r, p := range now {

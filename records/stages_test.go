@@ -80,6 +80,26 @@ func TestPolicyChanges(t *testing.T) {
 	check(t, "objects", len(dirty.objects), 1)
 }
 
+// TestReportedBy: a DNSRecord that goes from one policy of another controller to another has both looked at.
+func TestReportedBy(t *testing.T) {
+	of := func(policy, uid string) *api.DNSRecord {
+		m := meta("ns/r")
+		m.Labels = map[string]string{api.LabelManagedBy: api.ManagedBy}
+		return &api.DNSRecord{Meta: m, Controller: &api.Controller{Kind: "DNSPolicy", Name: policy, UID: uid}}
+	}
+	policies := tree.Map[*api.DNSPolicy]{}.Edit()
+	for _, name := range []string{"a", "b"} {
+		p := &api.DNSPolicy{Meta: meta("ns/" + name), Provider: api.Provider{Kind: "DNSProvider", Name: "x"}}
+		p.UID = "u-" + name
+		policies.Set(p.Name, p)
+	}
+	e := &clusterEdit{
+		in:     &api.Cluster{Name: "c1", Policies: policies.Map(), DNSRecords: one("ns/r", of("b", "u-b"))},
+		before: &api.Cluster{DNSRecords: one("ns/r", of("a", "u-a"))},
+	}
+	check(t, "policies", strings.Join(e.reportedBy("ns/r"), " "), "ns/a ns/b")
+}
+
 func TestPublishEndpoints(t *testing.T) {
 	e := &api.DNSEndpoint{Meta: meta("ns/e"), Endpoints: []api.Endpoint{{DNSName: "a.example.com.", Type: "A", Targets: []string{"192.0.2.1"}}}}
 	zones, clusters, dirty := fixture(&api.Cluster{DNSEndpoints: one("ns/e", e)})

@@ -15,7 +15,7 @@ import (
 // lines if everything is made anew.
 func contendUnread(lines owner.Lines, reread []owner.Reread, zones *zoneSet, dirty *dirty, anew bool) {
 	add := func(who *endpoint.Contender) {
-		if who != nil && zones.placeOf(who.Host) == endpoint.InZone && zones.at[zones.of(rdata.Base(who.Host))].Unread == nil {
+		if who != nil && zones.placeOf(who.Host) == endpoint.InZone && zones.served[zones.indexOf(rdata.Base(who.Host))].Unread == nil {
 			dirty.gain(who)
 		}
 	}

@@ -17,20 +17,20 @@ type zoneSet struct {
 	in         *api.Objects
 	opt        *endpoint.Options
 	generation uint32
-	at         []*zone.Zone
+	served     []*zone.Zone
 	edits      []*zone.Edit // nil for a zone that has not changed
 }
 
 // openZones begins the next versions of zones; before are those of the snapshot that is changed, nil if everything is compiled from
 // nothing. It opens all if the snapshot may differ anywhere, and those whose serial, or its storage, may change.
 func openZones(table *endpoint.Zones, before []*zone.Zone, in *api.Objects, opt *endpoint.Options, generation uint32, anywhere bool) *zoneSet {
-	z := &zoneSet{table: table, in: in, opt: opt, generation: generation, at: slices.Clone(before)}
+	z := &zoneSet{table: table, in: in, opt: opt, generation: generation, served: slices.Clone(before)}
 	if before == nil {
-		z.at = newZones(table)
+		z.served = newZones(table)
 	}
-	z.edits = make([]*zone.Edit, len(z.at))
+	z.edits = make([]*zone.Edit, len(z.served))
 	if anywhere {
-		for i := range z.at {
+		for i := range z.served {
 			z.edit(i)
 		}
 		return z
@@ -67,7 +67,7 @@ func newZones(table *endpoint.Zones) (all []*zone.Zone) {
 // edit returns the next version of a zone.
 func (z *zoneSet) edit(i int) *zone.Edit {
 	if z.edits[i] == nil {
-		z.edits[i] = z.at[i].Edit(z.generation)
+		z.edits[i] = z.served[i].Edit(z.generation)
 		z.edits[i].Since, z.edits[i].Options = z.since, z.opt
 	}
 	return z.edits[i]
@@ -90,8 +90,8 @@ func (z *zoneSet) since(name string, m *api.Meta, host bool) int64 {
 		return m.Created
 	}
 	line, ok := in.Line(name)
-	switch i := z.of(rdata.Base(name)); {
-	case !ok && i >= 0 && !z.opt.Sharing(&z.at[i].Zone)(name) && !host: // no line is kept
+	switch i := z.indexOf(rdata.Base(name)); {
+	case !ok && i >= 0 && !z.opt.Sharing(&z.served[i].Zone)(name) && !host: // no line is kept
 		return m.Created
 	case !ok || !in.MetaOf(line).SameNamespace(m):
 		return math.MaxInt64
@@ -101,25 +101,25 @@ func (z *zoneSet) since(name string, m *api.Meta, host bool) int64 {
 	return line.Since
 }
 
-// of returns the index of the zone that name lies in, -1 for none.
-func (z *zoneSet) of(name string) int { return endpoint.ClosestOrigin(z.table.Index, name) }
+// indexOf returns the index of the zone that name lies in, -1 for none.
+func (z *zoneSet) indexOf(name string) int { return endpoint.ClosestOrigin(z.table.Index, name) }
 
 // ofRecord returns the index of the zone that a Record lies in.
 func (z *zoneSet) ofRecord(r *endpoint.Record) int { return z.table.Index[r.Zone()] }
 
 // node returns the node at name as edited so far; nil for none. name lies in a zone served here.
 func (z *zoneSet) node(name string) *zone.Node {
-	i := z.of(name)
+	i := z.indexOf(name)
 	if e := z.edits[i]; e != nil {
 		return e.Node(name)
 	}
-	return z.at[i].Node(name)
+	return z.served[i].Node(name)
 }
 
 // optionsAt returns the options of the zone that a name lies in; nil for none.
 func (z *zoneSet) optionsAt(name string) *endpoint.ZoneOptions {
-	if i := z.of(rdata.Base(name)); i >= 0 {
-		return z.at[i].Corefile
+	if i := z.indexOf(rdata.Base(name)); i >= 0 {
+		return z.served[i].Corefile
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (z *zoneSet) taken(name string) string {
 	if i := slices.IndexFunc(z.table.Reserved, under); i >= 0 {
 		return z.table.Reserved[i]
 	}
-	for _, ns := range z.at[z.of(name)].Corefile.Nameservers {
+	for _, ns := range z.served[z.indexOf(name)].Corefile.Nameservers {
 		if under(ns.Name) {
 			return ns.Name
 		}
@@ -140,11 +140,11 @@ func (z *zoneSet) taken(name string) string {
 
 // placeOf returns where a host lies (rule 1.6).
 func (z *zoneSet) placeOf(host string) endpoint.Placement {
-	i := z.of(rdata.Base(host))
+	i := z.indexOf(rdata.Base(host))
 	if i < 0 {
 		return endpoint.Outside
 	}
-	switch at := z.at[i]; {
+	switch at := z.served[i]; {
 	case at.ChainHost(host) != "":
 		return endpoint.InChain
 	case host != at.Origin() && len(at.Fixed[host]) > 0:
@@ -156,7 +156,7 @@ func (z *zoneSet) placeOf(host string) endpoint.Placement {
 // mayPublish returns what keeps an object from publishing data of a type at a host in a zone; nil
 // for nothing (rule 5.1).
 func (z *zoneSet) mayPublish(m *api.Meta, host, rtype string) *endpoint.Problem {
-	return z.opt.MayPublish(&z.at[z.of(rdata.Base(host))].Zone, m, host, rtype)
+	return z.opt.MayPublish(&z.served[z.indexOf(rdata.Base(host))].Zone, m, host, rtype)
 }
 
 // settle makes the RRsets of all changed names. A zone changes too if it copies from a changed zone
@@ -165,20 +165,20 @@ func (z *zoneSet) settle() {
 	var byDepth [rdata.MaxWireName][]int
 	for i, e := range z.edits {
 		if e != nil {
-			d := zone.Depth(z.at[i].Origin())
+			d := zone.Depth(z.served[i].Origin())
 			byDepth[d] = append(byDepth[d], i)
 		}
 	}
 	for d := len(byDepth) - 1; d >= 0; d-- {
 		for _, i := range byDepth[d] {
 			z.edits[i].Settle()
-			up := z.table.Above(z.at[i].Origin())
+			up := z.table.Above(z.served[i].Origin())
 			if up == nil {
 				continue
 			}
 			above := z.table.Index[up.Origin]
 			known := z.edits[above] != nil
-			z.edit(above).Delegate(z.at[i].Origin(), z.edits[i].Delegation(z.node))
+			z.edit(above).Delegate(z.served[i].Origin(), z.edits[i].Delegation(z.node))
 			if !known {
 				byDepth[zone.Depth(up.Origin)] = append(byDepth[zone.Depth(up.Origin)], above)
 			}
@@ -203,7 +203,7 @@ func (z *zoneSet) finish(s, last *Snapshot, now time.Time) []*zone.Zone {
 			}
 		}
 		p.Published = s.Opt.Published[origin].Newer(s.In.Former[origin])
-		z.at[i] = e.Finish(before, p, now)
+		z.served[i] = e.Finish(before, p, now)
 	}
-	return z.at
+	return z.served
 }

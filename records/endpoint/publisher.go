@@ -156,12 +156,12 @@ func ZoneNameOf(rec *api.DNSRecord) (zone string, named bool) {
 // Publication is one object with endpoints, and what it publishes (rule
 // 6.10).
 type Publication struct {
-	// Contenders are its contenders, one for each host.
-	Contenders []*Contender
-	kind       api.Kind
-	meta       *api.Meta
+	kind api.Kind
+	meta *api.Meta
 	// FQDN is the name that a DNSRecord is about; "" for other kinds.
 	FQDN string
+	// Contenders are those of its steered endpoints, one for each host.
+	Contenders []*Contender
 	// Records are its endpoints that are not steered.
 	Records []*Record
 	// Refused is why none of it is served; nil otherwise. Problems are those of its parts.

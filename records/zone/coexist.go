@@ -18,7 +18,7 @@ func coexisting(records []*endpoint.Record, at Others, lose func(*endpoint.Recor
 	byAge := slices.Clone(records)
 	slices.SortStableFunc(byAge, (*endpoint.Record).Older) // an object's Records keep their order
 	byAge = endpoint.LiveFirst(byAge, (*endpoint.Record).Missing, (*endpoint.Record).Contention)
-	c := company{at: &at, displaced: administrativeTypes(byAge, lose), first: at.First(byAge)}
+	c := neighbours{at: &at, displaced: administrativeTypes(byAge, lose), first: at.First(byAge)}
 	return slices.DeleteFunc(byAge, func(r *endpoint.Record) bool {
 		problem := c.refuses(r)
 		if problem != nil {
@@ -30,8 +30,8 @@ func coexisting(records []*endpoint.Record, at Others, lose func(*endpoint.Recor
 	})
 }
 
-// company is what a Record at a name would stand beside: the other data, and the Records that were taken before it.
-type company struct {
+// neighbours is what a Record at a name would stand beside: the other data, and the Records that were taken before it.
+type neighbours struct {
 	at *Others
 	// displaced has the Records of the administering namespace before which those of other namespaces yield, by type.
 	displaced map[uint16]*endpoint.Record
@@ -41,7 +41,7 @@ type company struct {
 }
 
 // refuses returns why a Record cannot stand here; nil if it can.
-func (c *company) refuses(r *endpoint.Record) *endpoint.Problem {
+func (c *neighbours) refuses(r *endpoint.Record) *endpoint.Problem {
 	conflict := func(format string, args ...any) *endpoint.Problem {
 		return endpoint.Problemf(endpoint.ReasonConflicted, format, args...)
 	}
@@ -78,7 +78,7 @@ func (c *company) refuses(r *endpoint.Record) *endpoint.Problem {
 }
 
 // take adds a Record.
-func (c *company) take(r *endpoint.Record) {
+func (c *neighbours) take(r *endpoint.Record) {
 	c.taken++
 	switch r.RR.Header().Rrtype {
 	case dns.TypeCNAME:

@@ -147,7 +147,7 @@ func (e *Edit) pass(z, before *Zone, p Past, now time.Time) {
 	g.proposed = g.proposal(z, before, now)
 }
 
-// nextPublisher returns before's publisher, updated for z as the newest version.
+// nextPublisher returns before's publisher, updated for z as the newest version: it is behind, or current if z has the published content.
 func (e *Edit) nextPublisher(z, before *Zone) publisher {
 	switch {
 	case before == nil:

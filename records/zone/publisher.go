@@ -28,8 +28,8 @@ const (
 	ofPublished                // the published one, under another serial
 )
 
-// afterKept is the state after that content was kept with a serial higher than the published one; rows are the states before. A new content
-// leads to behind, or current if it is the published one; an unpublished zone stays so.
+// afterKept is the state after that content was kept with a serial higher than the published one; rows are the states before. An unpublished
+// zone has no published content, and the published one of a current zone is the newest. What a new content leads to: see nextPublisher.
 var afterKept = [...][4]state{
 	unpublished: {ofNone: unpublished, ofNewest: current, ofRecent: behind, ofPublished: unpublished},
 	current:     {ofNone: current, ofNewest: current, ofRecent: behind, ofPublished: current},
