@@ -31,7 +31,7 @@ func compile(base, last *Snapshot, table *endpoint.Zones, in api.Objects, opt *e
 
 	// What is there: zones, clusters, groups, checks.
 	s, reread := begin(base, last, table, in, opt, now)
-	zones := openZones(s.Table, base.zones(), &s.In, opt, s.generation, anywhere)
+	zones := openZones(base, s.Table, &s.In, opt, s.generation, anywhere)
 	clusters := openClusters(base, &s.In)
 	checks := openChecks(base, last, s)
 	r := newResolver(s, base, last, zones, clusters, checks)
@@ -109,12 +109,4 @@ func openChecks(base, last, s *Snapshot) *pool.CheckEdit {
 		known = last.Checked
 	}
 	return from.Edit(known, s.generation, s.Opt.Health)
-}
-
-// zones returns the zones of s, which may be nil.
-func (s *Snapshot) zones() []*zone.Zone {
-	if s == nil {
-		return nil
-	}
-	return s.Served
 }

@@ -173,11 +173,12 @@ func (r *resolver) resolveGroup(key string, g *status.NameGroup, names []string)
 		r.ownerships = make(map[string]zone.Ownership)
 	}
 	wildcard := rdata.WildcardOf(key)
-	for _, host := range [...]string{key, wildcard} {
+	on := [...][]*endpoint.Contender{contendersAt(key, g.Contenders), contendersAt(wildcard, g.Contenders)}
+	for i, host := range [...]string{key, wildcard} {
 		var contenders, served []*endpoint.Contender
-		if on, contended := contendersAt(host, g.Contenders), slices.Contains(names, host); contended || len(on) > 0 {
+		if contended := slices.Contains(names, host); contended || len(on[i]) > 0 {
 			var lost []owner.Loss
-			contenders, served, lost = r.decide(host, on, contended)
+			contenders, served, lost = r.decide(host, on[i], contended)
 			g.Lost = append(g.Lost, lost...)
 			if won == nil {
 				won = served
@@ -191,8 +192,8 @@ func (r *resolver) resolveGroup(key string, g *status.NameGroup, names []string)
 		if by := r.ownershipOf(host, contenders, served); by.By != nil {
 			r.ownerships[host] = by
 		}
-		if host == key && r.zones.indexOf(key) >= 0 && (len(contendersAt(wildcard, g.Contenders)) > 0 || r.zones.node(wildcard) != nil) {
-			e := r.zones.edit(r.zones.indexOf(key))
+		if at := r.zones.indexOf(key); host == key && at >= 0 && (len(on[1]) > 0 || r.zones.node(wildcard) != nil) {
+			e := r.zones.edit(at)
 			if n := e.Node(key); n != nil && n.Steered.Owner != nil && endpoint.GroupKey(n.Steered.Owner.Host) == key {
 				e.Set(key, pool.Steered{}) // until putNames
 			}

@@ -38,7 +38,7 @@ func fixture(c *api.Cluster, administrators ...string) (*zoneSet, clusterSet, *d
 	c.Name, c.UID = "c1", "c1"
 	in := &api.Objects{Clusters: []*api.Cluster{c}}
 	opt := &endpoint.Options{Zones: []endpoint.ZoneOptions{{Origin: "example.com.", TTL: 60}}, ZoneNamespaces: administrators}
-	zones := openZones(endpoint.ResolveZones(*in, nil, opt), nil, in, opt, 1, true)
+	zones := openZones(nil, endpoint.ResolveZones(*in, nil, opt), in, opt, 1, true)
 	return zones, openClusters(nil, in), newDirty(0, func(string) bool { return false })
 }
 

@@ -21,12 +21,14 @@ type zoneSet struct {
 	edits      []*zone.Edit // nil for a zone that has not changed
 }
 
-// openZones begins the next versions of zones; before are those of the snapshot that is changed, nil if everything is compiled from
-// nothing. It opens all if the snapshot may differ anywhere, and those whose serial, or its storage, may change.
-func openZones(table *endpoint.Zones, before []*zone.Zone, in *api.Objects, opt *endpoint.Options, generation uint32, anywhere bool) *zoneSet {
-	z := &zoneSet{table: table, in: in, opt: opt, generation: generation, served: slices.Clone(before)}
-	if before == nil {
+// openZones begins the next versions of the zones of base; nil makes the zones of the table from nothing. It opens all if the snapshot may
+// differ anywhere, else those whose serial, or its storage, may change.
+func openZones(base *Snapshot, table *endpoint.Zones, in *api.Objects, opt *endpoint.Options, generation uint32, anywhere bool) *zoneSet {
+	z := &zoneSet{table: table, in: in, opt: opt, generation: generation}
+	if base == nil {
 		z.served = newZones(table)
+	} else {
+		z.served = slices.Clone(base.Served)
 	}
 	z.edits = make([]*zone.Edit, len(z.served))
 	if anywhere {
@@ -194,7 +196,7 @@ func (z *zoneSet) finish(s, last *Snapshot, now time.Time) []*zone.Zone {
 			continue
 		}
 		before, origin := (*zone.Zone)(nil), e.Zone.Origin()
-		p := zone.Past{Gated: s.In.SerialWriter != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
+		p := zone.Past{Written: s.In.SerialWriter != "", Listed: s.denies(origin) && e.Zone.Unread == nil && e.UnreadNames == 0}
 		p.Kept, p.Beside = keptOf(&e.Zone.Zone, &s.In)
 		if last != nil {
 			p.Retired = last.retired[origin]

@@ -13,10 +13,10 @@ import (
 // with 1,000 targets each, and must not make us write a million.
 const maxRecordProbes = 1000
 
-// probes adds the probes for the checks of one host. probed has the targets that have a probe already.
-func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
+// probes returns the probes for the checks of one host. probed has the targets that have a probe already.
+func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) (all []wanted) {
 	if !c.Checked() {
-		return
+		return nil
 	}
 	b, checks := p.s.reader(), p.checksOf(c)
 	for _, address := range p.s.checkedAt(c) {
@@ -26,15 +26,16 @@ func (p *parentObject) probes(c *endpoint.Contender, probed map[string]bool) {
 			continue
 		}
 		if p.policy == nil && len(probed) == maxRecordProbes {
-			return
+			break
 		}
 		probed[key] = true
 		host, check := target.Host, *c.Check()
 		check.Host = host
-		p.all = append(p.all, wanted{api.KindProbe, p.probeName(c, address), p.about(address, host), func(child *api.Child) {
+		all = append(all, wanted{api.KindProbe, p.probeName(c, address), p.about(address, host), func(child *api.Child) {
 			child.Probe = &api.ChildProbe{Address: address, Host: host, Check: check}
 		}})
 	}
+	return all
 }
 
 // checkedAt returns the addresses and hostnames that are checked for a contender that has not lost.

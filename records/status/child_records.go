@@ -8,17 +8,13 @@ import (
 	"github.com/coredns-kuadrant/kuadrant/records/rdata"
 )
 
-// records adds a host's DNSRecords, one for each provider.
-func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) {
-	spec := api.ChildRecord{RootHost: endpoint.TrimDot(c.Host), Endpoints: p.endpoints(c)}
-	if c.Policy.CheckInvalid == "" {
-		spec.HealthCheck = c.Policy.HealthCheck
-	}
+// records returns a host's DNSRecords, one for each provider.
+func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) (all []wanted) {
+	spec := api.ChildRecord{RootHost: endpoint.TrimDot(c.Host), Endpoints: p.endpoints(c), HealthCheck: c.Check()}
 	name := p.target.Record(c.Listener)
 	if !c.Policy.Provider.ServedHere() {
 		spec.Provider = api.ProviderRef{Kind: c.Policy.Provider.Kind, Name: c.Policy.Provider.Name}
-		p.record(c, name, "", spec)
-		return
+		return []wanted{p.record(c, name, "", spec)}
 	}
 	if c.Via == nil {
 		if secret := c.Policy.Provider.Name; secret != "" { // Secrets are not read
@@ -27,8 +23,7 @@ func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) {
 		if z := p.s.Zone(rdata.Base(c.Host)); z != nil {
 			spec.ZoneID = zoneID(z.Origin())
 		}
-		p.record(c, name, "", spec)
-		return
+		return []wanted{p.record(c, name, "", spec)}
 	}
 	best, _, _ := pr.Choose(c.Host)
 	secrets := c.Via.Secrets()
@@ -48,11 +43,12 @@ func (p *parentObject) records(c *endpoint.Contender, pr *endpoint.Provision) {
 			one.ZoneID = zoneID(z.Origin())
 		}
 		if secret == plain {
-			p.record(c, name, "", one)
+			all = append(all, p.record(c, name, "", one))
 		} else {
-			p.record(c, name+"-"+endpoint.Hash(secret), secret, one)
+			all = append(all, p.record(c, name+"-"+endpoint.Hash(secret), secret, one))
 		}
 	}
+	return all
 }
 
 // kindSecret is the kind of the providers that this server serves.
@@ -66,10 +62,10 @@ func zoneID(origin string) string {
 	return endpoint.TrimDot(origin)
 }
 
-// record adds a DNSRecord.
-func (p *parentObject) record(c *endpoint.Contender, name, secret string, spec api.ChildRecord) {
+// record returns a DNSRecord.
+func (p *parentObject) record(c *endpoint.Contender, name, secret string, spec api.ChildRecord) wanted {
 	of := p.target.Gateway.BareName() + "/" + c.Listener + "/" + secret
-	p.all = append(p.all, wanted{api.KindDNSRecord, name, of, func(child *api.Child) {
+	return wanted{api.KindDNSRecord, name, of, func(child *api.Child) {
 		if known, ok := p.in.DNSRecords.Get(child.Name); ok && known.Own() && p.controls(known.Controller) {
 			switch {
 			case !p.isOwn(known, c.Host):
@@ -79,7 +75,7 @@ func (p *parentObject) record(c *endpoint.Contender, name, secret string, spec a
 			}
 		}
 		child.Record = &spec
-	}})
+	}}
 }
 
 // isOwn reports whether a DNSRecord is the policy's child for a host.

@@ -63,8 +63,6 @@ type parentObject struct {
 	policy    *api.DNSPolicy
 	target    *endpoint.Target
 	published []*endpoint.Contender
-	// all are the children that it should have.
-	all []wanted
 }
 
 // parentObject returns the object before its children are made; nil if it cannot have any.
@@ -116,23 +114,22 @@ func HasProbes(r *api.DNSRecord) bool {
 	return byHand && !r.Deleting && r.Provider.ServedHere() && r.HealthCheck != nil && r.CheckInvalid == ""
 }
 
-// wanted returns the children that the object should have. Each call makes them anew.
-func (p *parentObject) wanted() []wanted {
-	p.all = nil
+// wanted returns the children that the object should have.
+func (p *parentObject) wanted() (all []wanted) {
 	if p.policy != nil {
 		pr := endpoint.ProvidersOf(p.s.Table, p.s.Opt, &p.s.In, p.in, p.policy, p.target.Gateway)
 		for c := range p.contenders() {
-			p.records(c, pr)
+			all = append(all, p.records(c, pr)...)
 		}
 	}
 	if p.policy != nil && !p.policy.Provider.ServedHere() {
-		return p.all // we do not check what another controller publishes (rule 4.1)
+		return all // we do not check what another controller publishes (rule 4.1)
 	}
 	probed := make(map[string]bool)
 	for c := range p.contenders() {
-		p.probes(c, probed)
+		all = append(all, p.probes(c, probed)...)
 	}
-	return p.all
+	return all
 }
 
 // contenders yields the contenders from which the children are made.

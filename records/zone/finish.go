@@ -25,7 +25,7 @@ func (e *Edit) Finish(before *Zone, p Past, now time.Time) *Zone {
 	if before != nil && before.hash == z.hash {
 		z.made = before.made
 	}
-	if p.Gated {
+	if p.Written {
 		e.pass(&z, before, p, now)
 	} else {
 		e.count(&z, before, p, now)

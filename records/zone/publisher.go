@@ -102,8 +102,8 @@ type Past struct {
 	// Published is the newest publication by others of which this server knows: an earlier process on this machine, or writers
 	// under another Lease.
 	Published api.Kept
-	// Gated is true if a writer keeps serials.
-	Gated bool
+	// Written is true if a writer keeps serials.
+	Written bool
 	// Listed is true if every source that may have names of the zone is listed.
 	Listed bool
 }

@@ -30,7 +30,7 @@ func versions(t *testing.T, n int) (all []*Zone, next func(before *Zone, to int,
 		}
 		e.Tell("a.example.com.", []RRset{{Type: dns.TypeTXT, RRs: []dns.RR{rr}}})
 		e.Settle()
-		p.Gated, p.Listed = true, true
+		p.Written, p.Listed = true, true
 		return e.Finish(before, p, now)
 	}
 	for i := range n {
